@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import config as settings
 from . import keys
 from .fail_on import share
 from .meter import TerminalLine
+from .names import DETECTOR, complete_condition
 
 if TYPE_CHECKING:
     import wlanlens as wl
@@ -39,17 +41,20 @@ def _points(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(path_type=bytes))
 @click.option("-o", "--out", metavar="DIR", type=click.Path(), help="Output directory (default: NAME.wlanlens).")
 @click.option("--nat", is_flag=True, help="Addresses or ports are translated between the captures.")
-@click.option("--only", metavar="CODE", multiple=True, help="Run only this detector (repeatable).")
+@click.option("--only", metavar="CODE", type=DETECTOR, multiple=True, help="Run only this detector (repeatable).")
 @click.option(
     "--fail-on",
     metavar="WHAT",
+    shell_complete=complete_condition,
     multiple=True,
     help="Exit with status 1 on a finding of this severity or higher (info, warning, serious) or of this code, or with "
     "lost>20%: if the connection of the verdict lost more than this share of its life to causes (repeatable).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the findings as CSV.")
 @click.option("--no-report", is_flag=True, help="Do not write report.html.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
+@settings.option
 @keys.options
 @_points
 def command(
@@ -59,8 +64,10 @@ def command(
     only: tuple[str, ...],
     fail_on: tuple[str, ...],
     as_json: bool,
+    as_csv: bool,
     no_report: bool,
     quiet: bool,
+    config: str | None,
     key_file: bytes | None,
     key: tuple[str, ...],
     **points: bytes | None,
@@ -75,7 +82,10 @@ def command(
     given = {point: path for point, path in points.items() if path is not None}
     if not captures and not given:
         raise click.UsageError("no capture given: use `wlanlens analyze CAPTURE`, or - for standard input")
+    if as_json and as_csv:
+        raise click.UsageError("give --json or --csv, not both")
     _check_fail_on(fail_on)
+    thresholds = settings.given(config)
     known = keys.given(key_file, key, quiet=quiet)
     if out is not None and not quiet:
         _name_other_files(out)
@@ -90,12 +100,15 @@ def command(
             progress=progress,
             keys=known,
             nat=nat,
+            thresholds=thresholds,
         )
     finally:
         if progress is not None:
             progress.clear()
     if as_json:
         _print_json(analysis)
+    elif as_csv:
+        click.echo(analysis.findings.to_csv().encode(), nl=False)
     elif not quiet:
         from .verdict import show
 
@@ -169,9 +182,9 @@ def _matches(analysis: wl.Analysis, fail_on: tuple[str, ...]) -> bool:
 
 
 def _print_json(analysis: wl.Analysis) -> None:
-    import json
-
     from wlanlens.detection.finding import to_dict
+
+    from . import json_output
 
     printed = {
         **analysis.description,
@@ -180,7 +193,7 @@ def _print_json(analysis: wl.Analysis) -> None:
         "findings_left_out": analysis.description["findings"]["left_out"],
         "findings": [to_dict(finding) for finding in analysis.findings],
     }
-    click.echo(json.dumps(printed, indent=1))
+    json_output.show(printed)
 
 
 class Meter(TerminalLine):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import config as settings
 from . import keys
 from .meter import TerminalLine
+from .names import DETECTOR
 
 if TYPE_CHECKING:
     import wlanlens as wl
@@ -49,7 +51,7 @@ SHOWN = 10
     help="Most memory of one analysis.",
 )
 @click.option("--no-report", is_flag=True, help="Do not write report.html of each trace.")
-@click.option("--only", metavar="CODE", multiple=True, help="Run only this detector (repeatable).")
+@click.option("--only", metavar="CODE", type=DETECTOR, multiple=True, help="Run only this detector (repeatable).")
 @click.option("--nat", is_flag=True, help="Addresses or ports are translated between the captures of a trace.")
 @click.option("--retry", is_flag=True, help="Try again what could not be analysed before.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a trace could not be analysed.")
@@ -59,6 +61,7 @@ SHOWN = 10
 @click.option("--tls-key", metavar="FILE", help="Private key of this client.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
+@settings.option
 @keys.options
 def command(
     sources: tuple[str, ...],
@@ -73,6 +76,7 @@ def command(
     tls_key: str | None,
     as_json: bool,
     quiet: bool,
+    config: str | None,
     key_file: bytes | None,
     key: tuple[str, ...],
     **options: Any,
@@ -113,6 +117,7 @@ def command(
             report=not no_report,
             only=only or None,
             keys=known,
+            thresholds=settings.given(config),
             key_file=None if key_file is None else os.fsdecode(key_file),
             scheduler=scheduler,
             security=certificates,
@@ -184,9 +189,9 @@ class Meter(TerminalLine):
 
 
 def _print_json(batch: wl.Batch) -> None:
-    import json
-
     from wlanlens.report.fleet_page import causes, worst_first
+
+    from . import json_output
 
     rows = worst_first(batch.runs.to_pylist())
     printed = {
@@ -200,7 +205,7 @@ def _print_json(batch: wl.Batch) -> None:
         "causes_s": {cause.name: cause.ns / 1e9 for cause in causes(rows)},
         "runs": rows,
     }
-    click.echo(json.dumps(printed, indent=1))
+    json_output.show(printed)
 
 
 def _show(batch: wl.Batch) -> None:

@@ -86,9 +86,9 @@ def command(
 
         page.write(out, compared)
     if as_json:
-        import json
+        from . import json_output
 
-        click.echo(json.dumps(compared.to_dict(), indent=1))
+        json_output.show(compared.to_dict())
     elif not quiet:
         _show(compared, out)
     if limit is None:

@@ -83,47 +83,13 @@ def packets_of(finding: Finding, number: int) -> tuple[list[int], dict[int, str]
 
 def _records(analysis: Any, finding: Finding, numbers: Sequence[int], given: bytes | None) -> list[Record]:
     import wlanlens as wl
+    from wlanlens.capture.identity import same_capture
     from wlanlens.formatting import printable
 
     known = next((c for c in analysis.trace.captures if c.name == finding.capture), None)
     if known is None:
         raise wl.WlanlensError(f"the analysis has no capture {printable(finding.capture)}")
-    named = "--capture FILE names the capture"
-    if given is None and known.path == "-":
-        raise wl.WlanlensError("the capture was read from standard input", next=f"{named} if it was saved")
-    if given is None and known.info.get("head_sha256") is None:
-        raise wl.WlanlensError(
-            "the analysis does not say by which bytes this capture is recognised",
-            path=printable(known.path),
-            next=f"analyse it again, or {named}",
-        )
-    capture = wl.Capture(known.raw_path if given is None else given, name=known.name)
-    _check_identity(capture, known.info, named)
-    found: list[Record] = capture.records(numbers)
-    return found
-
-
-def _check_identity(capture: Any, info: dict[str, Any], named: str) -> None:
-    """Refuse a file that is not the capture that was analysed: a stranger's analysis could name any file of the reader's."""
-    import wlanlens as wl
-    from wlanlens.formatting import printable
-
-    path = printable(capture.path)
-    try:
-        size = capture.size_bytes()
-    except FileNotFoundError:
-        raise wl.WlanlensError("the capture is no longer there", path=path, next=named) from None
-    if size is None:
-        raise wl.WlanlensError("the capture is not a regular file", path=path, next=named)
-    if info.get("size_bytes") not in (None, size):
-        changed = f"it has {size} bytes, not {info['size_bytes']}"
-    elif info.get("head_sha256") not in (None, capture.head_sha256()):
-        changed = "its first bytes differ"
-    else:
-        return
-    raise wl.WlanlensError(
-        f"this is not the capture that was analysed: {changed}", path=path, next=f"analyse it again, or {named}"
-    )
+    return same_capture(known, given, option="--capture FILE names the capture").records(numbers)
 
 
 def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> None:

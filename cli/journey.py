@@ -9,8 +9,6 @@ from wlanlens.tables import OUTCOMES, STAGES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow as pa
-
     from wlanlens.trace import Trace
 
 #: Length of the bars in characters: what the text leaves of the line; a shorter bar is left out.
@@ -22,18 +20,24 @@ MOST = 8
 
 def blocks(trace: Trace, capture: str, packet: int, width: int) -> list[list[str]]:
     """The journeys of the packets of a record, each as lines of at most `width` characters, where that is possible."""
-    table = trace.table("links")
-    found = _rows(trace, table, capture, packet)
-    return [list(_lines(trace, table.slice(row, 1).to_pylist()[0], width)) for row in found[:MOST]] + (
+    found = rows(trace, capture, packet)
+    return [list(_lines(trace, row, width)) for row in found[:MOST]] + (
         [[f"... and {len(found) - MOST} more packets in this record"]] if len(found) > MOST else []
     )
 
 
-def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]:
-    """The rows of `links` to which a record belongs: as the packet, a transmission, a transfer or an acknowledgment."""
+def rows(trace: Trace, capture: str, packet: int) -> list[dict[str, Any]]:
+    """The rows of `links` of the packets of a record."""
+    table = trace.table("links")
+    return [table.slice(row, 1).to_pylist()[0] for row in places(trace, capture, packet)]
+
+
+def places(trace: Trace, capture: str, packet: int) -> list[int]:
+    """The places in `links` to which a record belongs: as the packet, a transmission, a transfer or an acknowledgment."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    table = trace.table("links")
     point = next(c.point for c in trace.captures if c.name == capture)
     points = table.column("points").combine_chunks()
     flat = points.flatten()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
+
+from .names import Name
 
 SHELVES = {
     "formats": "parsers",
@@ -15,16 +19,40 @@ SHELVES = {
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(list(SHELVES)))
-def command(what: str) -> None:
-    """List what wlanlens has of one kind, with one line each.
+@click.argument("what", metavar="KIND", type=Name("kind", SHELVES))
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print them as JSON, with their tables, thresholds and parameters."
+)
+def command(what: str, as_json: bool) -> None:
+    """List what wlanlens has of one KIND, with one line each.
 
     Kinds: formats of captures that it reads, detectors, simulated scenarios, plots, closed-form models, and published
-    experiments.
+    experiments (papers).
     """
-    import wlanlens as wl
+    from wlanlens import registry
 
-    units = wl.list_units(SHELVES[what])
-    width = max((len(name) for name, _ in units), default=0)
-    for name, summary in units:
-        click.echo(f"{name:{width}}  {summary}")
+    from . import json_output
+
+    units = registry.units(SHELVES[what])
+    if as_json:
+        json_output.show({"kind": what, "units": [describe(unit) for unit in units.values()]})
+        return
+    width = max(map(len, units), default=0)
+    for name, unit in units.items():
+        click.echo(f"{name:{width}}  {unit.summary}")
+
+
+def describe(unit: Any) -> dict[str, Any]:
+    """A unit as an object: name, summary, and what else its kind has."""
+    parameters = getattr(unit, "parameters", {})
+    return {
+        "name": unit.name,
+        "summary": unit.summary,
+        "needs": list(getattr(unit, "needs", ())),
+        "tables": list(getattr(unit, "tables", ())),
+        "thresholds": dict(getattr(unit, "thresholds", {})),
+        "parameters": {
+            name: {"default": field.default, "text": field.metadata.get("doc", "")}
+            for name, field in parameters.items()
+        },
+    }

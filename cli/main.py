@@ -12,6 +12,8 @@ from typing import NoReturn
 
 import click
 
+from .start import STOPS
+
 #: Subcommands and their one line in --help, which imports none of their files.
 COMMANDS = {
     "analyze": "Find what slowed TCP in captures; write tables and a report.",
@@ -22,6 +24,7 @@ COMMANDS = {
     "reproduce": "Repeat published experiments in the simulator.",
     "report": "Write the report of an analysed directory again.",
     "show": "Show one packet in full, or its journey through all captures.",
+    "doctor": "Say what a better capture would need, and how to take it.",
     "evidence": "Write the packets behind a finding for Wireshark.",
     "compare": "Compare analysed directories: before and after.",
     "query": "Run SQL on the tables of an analysed directory or of a fleet.",
@@ -30,6 +33,12 @@ COMMANDS = {
 
 #: Exit statuses.
 DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
+
+
+#: Between two attempts to stop a command, s: what C code made of the first exception may have hidden it.
+_AGAIN_S = 0.5
+#: Signals that arrived.
+_arrived: list[int] = []
 
 
 class Stopped(BaseException):
@@ -59,11 +68,11 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             from wlanlens.errors import did_you_mean
 
             hint = did_you_mean(args[0], COMMANDS, "`wlanlens --help` lists the commands")
-            ctx.fail(f"No such command {args[0]!r}; {hint}")
+            ctx.fail(f"no such command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -74,6 +83,10 @@ def cli() -> None:
 
     Exit status: 0 success; 1 a finding matched --fail-on, or a validated or reproduced value is out of bounds; 2 wrong
     usage; 3 unreadable input or unwritable output.
+
+    \b
+    Completion of commands, options, detectors, scenarios and their parameters, for bash (also zsh and fish):
+      eval "$(_WLANLENS_COMPLETE=bash_source wlanlens)"
     """
 
 
@@ -86,14 +99,18 @@ def main() -> NoReturn:
     sys.unraisablehook = _stop_later
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
-    _end(run(sys.argv[1:]))
+    try:
+        for number in STOPS:
+            signal.signal(number, _stop)
+        status = run(sys.argv[1:])
+    except Stopped as stopped:
+        status = 128 + stopped.number
+    _end(status)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit status. Errors become one line on standard error."""
-    from wlanlens.errors import BadKey, NoSuchUnit, WlanlensError
+    from wlanlens.errors import WlanlensError, WrongUse
     from wlanlens.formatting import printable
 
     try:
@@ -101,18 +118,19 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except Stopped as stopped:
         return 128 + stopped.number
+    except SystemExit as done:  # click's completion ends so, and a closed pipe with status 1
+        return done.code if isinstance(done.code, int) and done.code != 1 else 128 + signal.SIGPIPE
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
-        return 130
+        return 128 + signal.SIGINT
     except click.ClickException as error:
-        _show(error)
-        return USAGE
-    except (NoSuchUnit, BadKey) as error:
+        return _say_usage(error)
+    except WrongUse as error:
         return _say(str(error), USAGE)
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)
-    except (BrokenPipeError, SystemExit):  # click makes the first into the second
+    except BrokenPipeError:
         return 128 + signal.SIGPIPE
     except MemoryError:
         return _say("out of memory", UNREADABLE)
@@ -120,21 +138,21 @@ def run(arguments: list[str]) -> int:
         where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
         return _say(where + (error.strerror or str(error)), UNREADABLE)
     except Exception as error:
-        if os.environ.get("WLANLENS_TRACEBACK"):
+        if os.environ.get("WLANLENS_TRACEBACK") and not _arrived:
             raise
         return _say(f"a bug in wlanlens: {_place(error)}; WLANLENS_TRACEBACK=1 prints the traceback", UNREADABLE)
     return value if isinstance(value, int) else DONE
 
 
-def _show(error: click.ClickException) -> None:
-    """Print an error of usage as click does; arguments that it quotes may hold terminal escapes."""
-    from wlanlens.formatting import printable
-
+def _say_usage(error: click.ClickException) -> int:
+    """Print an error of usage, and how the command is used; arguments that it quotes may hold terminal escapes."""
+    text = error.format_message().strip().removesuffix(".")
+    status = _say(text if text[:2].isupper() else text[:1].lower() + text[1:], USAGE)
     context = getattr(error, "ctx", None)
-    with contextlib.suppress(OSError):
-        if context is not None:
-            click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n", err=True)
-        click.echo("Error: " + printable(error.format_message(), limit=2000), err=True)
+    if context is not None:
+        with contextlib.suppress(OSError):
+            click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help'.", err=True)
+    return status
 
 
 def _place(error: BaseException) -> str:
@@ -148,30 +166,42 @@ def _place(error: BaseException) -> str:
 
 
 def _say(message: str, status: int) -> int:
+    """Print an error with the one prefix of all; returns the status, which is the signal's where one arrived."""
     from wlanlens.formatting import printable
 
+    if _arrived:
+        return 128 + _arrived[0]
     with contextlib.suppress(OSError):
         click.echo("wlanlens: " + printable(message, limit=2000), err=True)
     return status
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
+    """Stop the command; a second signal kills the process.
+
+    C code may make another error of the exception, or lose it (as while pandas is imported): it is raised again until it
+    reaches `run`.
+    """
+    _arrived.append(number)
     signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, _stop_again)
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
     raise Stopped(number)
 
 
+def _stop_again(_number: int, _frame: FrameType | None) -> None:
+    """Raise the exception again, unless the command is just tidying up because of it."""
+    handled = sys.exception()
+    while handled is not None and not isinstance(handled, Stopped):
+        handled = handled.__context__
+    if handled is None:
+        raise Stopped(_arrived[0])
+
+
 def _stop_later(lost: sys.UnraisableHookArgs) -> None:
-    """Stop again if the signal came in a callback from which no exception gets out, such as a weak reference's."""
-    stopped = lost.exc_value
-    if not isinstance(stopped, Stopped):
+    """Say nothing of a signal that came in a callback from which no exception gets out, such as a weak reference's."""
+    if not isinstance(lost.exc_value, Stopped):
         sys.__unraisablehook__(lost)
-        return
-
-    def again(_number: int, _frame: FrameType | None) -> None:
-        raise Stopped(stopped.number)
-
-    signal.signal(signal.SIGALRM, again)
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
 def _open_standard_files() -> None:
@@ -187,6 +217,8 @@ def _open_standard_files() -> None:
 
 
 def _end(status: int) -> NoReturn:
+    for number in (*STOPS, signal.SIGALRM):
+        signal.signal(number, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: A text in SQL.
 _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
+#: DuckDB's names for nanoseconds with a time zone.
+_ZONED = ("TIMESTAMPTZ_NS", "TIMESTAMP_NS WITH TIME ZONE")
+
 #: Limits for DuckDB: predictable on a small machine.
 MEMORY, THREADS = "512MB", 2
 
@@ -55,12 +58,16 @@ def command(directory: str, sql: str, style: str) -> None:
     A table with a row per packet of one run of a fleet, from its folder in the column tables of runs:
       wlanlens query FLEET "SELECT count(*) FROM read_parquet('FOLDER/segments/*.parquet')"
 
+    Times are UTC, as TIMESTAMP_NS: date_trunc('second', time), time + INTERVAL 1 SECOND, epoch_ns(time).
+
     Tables and columns: docs/tables.md, or "SHOW TABLES" and "DESCRIBE timeouts". The table format prints at most 200 rows.
     """
     import duckdb
 
-    from wlanlens.errors import WlanlensError
+    from wlanlens.errors import WlanlensError, WrongUse
 
+    # The statement itself is wrong: its grammar, or a name or type in it.
+    wrong = (duckdb.ParserException, duckdb.SyntaxException, duckdb.BinderException, duckdb.CatalogException)
     paths, folders = _files(directory, sql)
     try:
         # Not closed: a statement that a signal stopped still runs, and ends with the process.
@@ -68,15 +75,14 @@ def command(directory: str, sql: str, style: str) -> None:
         # In a thread of their own: Ctrl-C and SIGTERM reach this one.
         result = call(lambda: connection.sql(sql))
         if result is None:
-            raise WlanlensError("the statement has no rows", next="for example: SHOW TABLES")
+            raise WrongUse("the statement has no rows", next="for example: SHOW TABLES")
         reader = call(lambda: result.to_arrow_reader(BATCH_ROWS))
         _print(reader.schema.names, _rows(reader), style)
     except duckdb.Error as error:
         said, _, more = str(error).partition("\n")
         hint = more.strip().partition("\n")[0]
-        raise WlanlensError(
-            f"DuckDB: {said}", next=hint or "SHOW TABLES and DESCRIBE timeouts tell the names"
-        ) from error
+        kind = WrongUse if isinstance(error, wrong) else WlanlensError
+        raise kind(f"DuckDB: {said}", next=hint or "SHOW TABLES and DESCRIBE timeouts tell the names") from error
 
 
 def _files(directory: str, sql: str) -> tuple[dict[str, list[Path]], list[str]]:
@@ -114,8 +120,19 @@ def connect(paths: dict[str, list[Path]], folders: Sequence[str] = ()) -> Any:
     for name, parts in paths.items():
         files = ", ".join(_quoted(_path(part)) for part in parts)
         # A folder such as `capture=lab` above is no column of the table.
-        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{files}], hive_partitioning = false)")  # noqa: S608
+        rows = f"read_parquet([{files}], hive_partitioning = false)"
+        connection.execute(f"CREATE VIEW {name} AS SELECT {_columns(connection, rows)} FROM {rows}")  # noqa: S608
     return connection
+
+
+def _columns(connection: Any, rows: str) -> str:
+    """All columns of a table, its times as TIMESTAMP_NS.
+
+    DuckDB can do nothing with nanoseconds of a time zone: no arithmetic, no date_trunc, not even extract. Ours are UTC.
+    """
+    described = connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()  # noqa: S608
+    times = [f'"{name}"::TIMESTAMP_NS AS "{name}"' for name, kind, *_ in described if kind in _ZONED]
+    return f"* REPLACE ({', '.join(times)})" if times else "*"
 
 
 def _quoted(text: str) -> str:
@@ -139,8 +156,7 @@ def _values(column: pa.Array) -> list[Any]:
     if not pa.types.is_timestamp(column.type):
         return list(column.to_pylist())
     text = column.cast(pa.timestamp(column.type.unit)).cast(pa.string()).to_pylist()
-    zone = "" if column.type.tz is None else "Z"
-    return [value and value + zone for value in text]
+    return [value and value + "Z" for value in text]
 
 
 def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> None:
@@ -149,10 +165,12 @@ def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> Non
         for row in rows:
             click.echo(json.dumps(dict(zip(keys, map(plain, row), strict=True)), default=str))
     elif style == "csv":
+        from wlanlens.formatting import inert_cell
+
         writer = csv.writer(sys.stdout)
-        writer.writerow([cell(name) for name in names])
+        writer.writerow([inert_cell(name) for name in names])
         for row in rows:
-            writer.writerow([cell(value) for value in row])
+            writer.writerow([inert_cell(value) for value in row])
     else:
         _table(names, rows)
 
@@ -177,18 +195,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     return value
-
-
-def cell(value: Any) -> str:
-    """A cell of CSV: its text is inert in a spreadsheet and on a terminal."""
-    from wlanlens.formatting import printable
-
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return printable(str(value), limit=10_000)
-    text = printable(value, limit=10_000)
-    return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .meter import TerminalLine
+from .names import Name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +24,23 @@ WIDTH = 170
 OWN_COLUMN = 130
 
 
+class Paper(Name):
+    """A study, or one experiment."""
+
+    def known(self) -> dict[str, str]:
+        from wlanlens.reproduction import runner
+
+        return {**runner.STUDIES, **{e.name: e.summary for e in runner.select()}}
+
+    def where(self) -> str:
+        return "`wlanlens reproduce --list` lists them"
+
+
+PAPER = Paper("study or experiment")
+
+
 @click.command("reproduce")
-@click.argument("paper", required=False)
+@click.argument("paper", required=False, type=PAPER)
 @click.option(
     "-o",
     "--out",
@@ -105,9 +121,9 @@ def _list(chosen: Sequence[object]) -> int:
 
 
 def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) -> None:
-    import json
-
     from wlanlens.reproduction import runner
+
+    from . import json_output
 
     printed = {
         "counts": dict(runner.counts(done)),
@@ -116,7 +132,7 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) 
         "missing": missing,
         "page": None if page is None else str(page),
     }
-    click.echo(json.dumps(printed, indent=1))
+    json_output.show(printed)
 
 
 def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import journey, keys
+from wlanlens.errors import NoSuchUnit, did_you_mean
+
+from . import journey, json_output, keys
 
 if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture, Record
     from wlanlens.capture.decryption_keys import Keys
+    from wlanlens.trace import Trace
 
 #: Printed lines of a dissection.
 LINES = 400
@@ -34,17 +37,24 @@ _PACKETS = {"exchanges": ("packets", "ack_packet"), "urbs": ("submit_packet", "c
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
 @click.argument("packet", metavar="PACKET")
 @click.option("--all", "whole", is_flag=True, help="Show all columns of wide tables.")
+@click.option("--json", "as_json", is_flag=True, help="Print the packet, or its journeys, as JSON.")
 @keys.options
-def command(capture: bytes, packet: str, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
+def command(
+    capture: bytes, packet: str, whole: bool, as_json: bool, key_file: bytes | None, key: tuple[str, ...]
+) -> None:
     """Show PACKET of CAPTURE in full, with its rows in the tables.
 
     Packets are numbered from 1, as in Wireshark. With the directory of an analysis of several captures instead of
-    CAPTURE, show the packet's journey: `wlanlens show DIR sender.pcap:35`.
+    CAPTURE, show the packet's journey: `wlanlens show DIR sender.pcap:35`, or `wlanlens show DIR 35` where only one journey
+    has a packet 35. With the directory of an analysis of one capture, show the packet of that capture.
     """
+    known = keys.given(key_file, key)
     if os.path.isdir(capture):
-        _journey(capture, packet)
+        _of_directory(capture, packet, whole, as_json, known)
     else:
-        _packet(capture, _number(packet), whole, keys.given(key_file, key))
+        import wlanlens as wl
+
+        _packet(wl.open(capture, keys=known), _number(packet), whole, as_json)
 
 
 def _number(text: str) -> int:
@@ -53,50 +63,80 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _journey(directory: bytes, packet: str) -> None:
-    """Print the journeys of one record of an analysed directory."""
+def _of_directory(directory: bytes, packet: str, whole: bool, as_json: bool, known: Keys) -> None:
+    """Print a record of an analysed directory: its journeys, or, of one capture, the record itself."""
     import wlanlens as wl
-    from wlanlens.formatting import printable
+    from wlanlens.capture.identity import same_capture
 
-    trace = wl.load(os.fsdecode(directory)).trace
-    names = [capture.name for capture in trace.captures]
+    analysis = wl.load(os.fsdecode(directory))
+    trace = analysis.trace
     where, _, number = packet.rpartition(":")
-    by_point = {c.point: c.name for c in reversed(trace.captures)}
-    name = where if where in names else by_point.get(where, "")
-    if not name:
-        given = ", ".join(f"{n}:{number or packet}" for n in names)
-        raise click.UsageError(f"name the capture of the packet, one of: {printable(given, limit=2000)}")
-    if len(names) < 2:
-        raise wl.WlanlensError(
-            "a journey needs captures from several points; this analysis has one",
-            path=printable(os.fsdecode(directory)),
-            next="`wlanlens show CAPTURE PACKET` shows a packet of one capture",
-        )
+    if len(trace.captures) < 2:
+        stored = trace.captures[0]
+        if where and where not in (stored.name, stored.point):
+            hint = did_you_mean(where, [stored.name], "the analysis has one capture")
+            raise click.UsageError(f"the analysis has no capture {where!r}; {hint}")
+        _packet(same_capture(stored, keys=known), _number(number), whole, as_json)
+        return
+    name = _capture_of(trace, where, _number(number))
+    if as_json:
+        rows = [_journey_row(row) for row in journey.rows(trace, name, _number(number))]
+        json_output.show({"capture": name, "packet": _number(number), "journeys": rows})
+        return
     found = journey.blocks(trace, name, _number(number), shutil.get_terminal_size((120, 24)).columns)
-    if not found:
-        raise wl.WlanlensError(
-            f"packet {number} of {printable(name)} is in no journey: it is not part of an IP packet's path"
-        )
     click.echo("\n\n".join("\n".join(lines) for lines in found))
 
 
-def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
+def _capture_of(trace: Trace, where: str, packet: int) -> str:
+    """The capture of a packet: the one that is named, or the only one whose packet of this number is in a journey.
+
+    Captures whose packets of this number are in the same journey need no choice.
+    """
+    import wlanlens as wl
+    from wlanlens.formatting import printable
+
+    names = [capture.name for capture in trace.captures]
+    by_point = {c.point: c.name for c in reversed(trace.captures)}
+    named = where if where in names else by_point.get(where, "")
+    if where and not named:
+        hint = did_you_mean(where, [*names, *by_point], f"the analysis has {', '.join(names)}")
+        raise click.UsageError(f"the analysis has no capture {where!r}; {hint}")
+    found = {name: journey.places(trace, name, packet) for name in ([named] if named else names)}
+    found = {name: places for name, places in found.items() if places}
+    if not found:
+        of = f" of {printable(named)}" if named else ""
+        raise wl.WlanlensError(f"packet {packet}{of} is in no journey: it is not part of an IP packet's path")
+    if len({tuple(places) for places in found.values()}) > 1:
+        given = ", ".join(f"{name}:{packet}" for name in found)
+        raise click.UsageError(
+            f"several journeys have a packet {packet}: say which, one of {printable(given, limit=2000)}"
+        )
+    return next(iter(found))
+
+
+def _packet(opened: Capture, packet: int, whole: bool, as_json: bool) -> None:
     """Print one record of a capture."""
     import wlanlens as wl
     from wlanlens.formatting import printable
 
-    opened = wl.open(capture, keys=key_lines)
     found = opened.records([packet])
     if not found:
-        raise wl.WlanlensError(f"there is no packet {packet}", path=printable(opened.path))
+        raise NoSuchUnit(f"there is no packet {packet}", path=printable(opened.path))
     record = found[0]
+    lines = dissect(record).splitlines()[:LINES]
+    tables = rows(opened, packet)
+    if as_json:
+        about = {"capture": opened.name, "packet": packet, "time_ns": record.time_ns, "link_type": record.link_type}
+        sizes = {"captured_bytes": len(record.data), "wire_bytes": record.wire_bytes, "offset": record.offset}
+        json_output.show({**about, **sizes, "dissection": lines, "rows": [{"table": n, **row} for n, row in tables]})
+        return
     click.echo(
         f"packet {packet}: {len(record.data)} of {record.wire_bytes} bytes, link type {record.link_type}, "
         f"at byte {record.offset}, time {_time(record.time_ns)}"
     )
-    for line in dissect(record).splitlines()[:LINES]:
+    for line in lines:
         click.echo("  " + printable(line, limit=1000))
-    for name, row in rows(opened, packet):
+    for name, row in tables:
         brief = wl.brief_columns(name)
         shown = row if whole or not brief else {column: row[column] for column in brief if column in row}
         more = f" ({len(row) - len(shown)} more columns with --all)" if len(shown) < len(row) else ""
@@ -104,6 +144,11 @@ def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
         width = max(len(column) for column in shown)
         for column, value in shown.items():
             click.echo(f"  {column:{width}}  {printable(str(value))}")
+
+
+def _journey_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of `links` without what is null."""
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _time(time_ns: int | None) -> str:

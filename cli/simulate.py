@@ -11,6 +11,7 @@ import click
 from wlanlens.formatting import printable
 
 from .meter import Meter
+from .names import SCENARIO, complete_setting
 
 if TYPE_CHECKING:
     from wlanlens.simulation.parameter_sweep import Job
@@ -20,7 +21,9 @@ TOML_BYTES = 1 << 20
 
 
 @click.command("simulate")
-@click.option("-s", "--scenario", "name", metavar="NAME", help="Scenario; `wlanlens list scenarios` lists them.")
+@click.option(
+    "-s", "--scenario", "name", metavar="NAME", type=SCENARIO, help="Scenario; `wlanlens list scenarios` lists them."
+)
 @click.option(
     "-f",
     "--file",
@@ -35,7 +38,14 @@ TOML_BYTES = 1 << 20
 @click.option(
     "--seed", metavar="N", type=int, default=None, help="Random seed (default 1); the same seed gives the same bytes."
 )
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter (repeatable).")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    shell_complete=complete_setting,
+    multiple=True,
+    help="Set a parameter (repeatable).",
+)
 @click.option(
     "--tap", "taps", metavar="POINT", multiple=True, help="Write only the capture of this point (repeatable), or none."
 )
@@ -44,6 +54,7 @@ TOML_BYTES = 1 << 20
     "--sweep",
     "swept",
     metavar="KEY=VALUES",
+    shell_complete=complete_setting,
     multiple=True,
     help="One run per value: KEY=A,B,C or KEY=A..B:STEP (repeatable).",
 )

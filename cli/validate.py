@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from . import counterfactual
+from . import counterfactual, json_output
 from .meter import Meter
+from .names import DETECTOR, SCENARIO, complete_setting
 from .simulate import pairs
 
 if TYPE_CHECKING:
@@ -45,10 +45,31 @@ SEEDS_MOST = 100_000
     help="Number of the first world of --random or --counterfactual (default 1).",
 )
 @click.option(
-    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter of the scenarios (repeatable)."
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    shell_complete=complete_setting,
+    multiple=True,
+    help="Set a parameter of the scenarios (repeatable).",
 )
-@click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this scenario (repeatable).")
-@click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this detector (repeatable).")
+@click.option(
+    "-s",
+    "--scenario",
+    "scenarios",
+    metavar="NAME",
+    type=SCENARIO,
+    multiple=True,
+    help="Only this scenario (repeatable).",
+)
+@click.option(
+    "-d",
+    "--detector",
+    "detectors",
+    metavar="CODE",
+    type=DETECTOR,
+    multiple=True,
+    help="Only this detector (repeatable).",
+)
 @click.option(
     "-j",
     "--jobs",
@@ -196,10 +217,14 @@ def _print_random(result: RandomValidation, out: Path | None, as_json: bool, qui
     from wlanlens.validation import random_page
 
     if out is not None:
-        whole = _page(out, random_page.markdown(result)) if out.suffix == ".md" else _json(random_page.to_dict(result))
+        whole = (
+            _page(out, random_page.markdown(result))
+            if out.suffix == ".md"
+            else json_output.text(random_page.to_dict(result))
+        )
         _put(out, whole)
     if as_json:
-        click.echo(_json(random_page.to_dict(result)), nl=False)
+        click.echo(json_output.text(random_page.to_dict(result)), nl=False)
     elif not quiet:
         click.echo(random_page.plain(result), nl=False)
     for fault in result.faults():
@@ -240,17 +265,13 @@ def _print_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, qui
     from wlanlens.validation import clock_page
 
     if out is not None:
-        _put(out, clock_page.markdown(scores) if out.suffix == ".md" else _json(clock_page.to_dict(scores)))
+        _put(out, clock_page.markdown(scores) if out.suffix == ".md" else json_output.text(clock_page.to_dict(scores)))
     if as_json:
-        click.echo(_json(clock_page.to_dict(scores)), nl=False)
+        click.echo(json_output.text(clock_page.to_dict(scores)), nl=False)
     elif not quiet:
         click.echo(clock_page.plain(scores), nl=False)
     for fault in clock_page.faults(scores):
         click.echo(f"fails: {fault}", err=True)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=1) + "\n"
 
 
 def _put(out: Path, text: str) -> None:
@@ -270,9 +291,9 @@ def _print(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> 
     from wlanlens.validation.page import markdown, plain, to_dict
 
     if out is not None:
-        _put(out, _page(out, markdown(result)) if out.suffix == ".md" else _json(to_dict(result)))
+        _put(out, _page(out, markdown(result)) if out.suffix == ".md" else json_output.text(to_dict(result)))
     if as_json:
-        click.echo(_json(to_dict(result)), nl=False)
+        click.echo(json_output.text(to_dict(result)), nl=False)
     elif not quiet:
         click.echo(plain(result), nl=False)
     for fault in result.faults():

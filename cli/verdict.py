@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Findings of one code listed by number; the report and findings.json have all.
 SHOWN = 12
+#: Characters of a text that is printed whole, unless somebody made it to flood the terminal.
+WHOLE = 5000
 
 _SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
 
@@ -37,7 +39,7 @@ def _clocks(console: Console, analysis: wl.Analysis) -> None:
 def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    console.print(Text(printable(analysis.verdict.sentence), style="bold"))
+    console.print(Text(printable(analysis.verdict.sentence, WHOLE), style="bold"))
     _air(console, analysis)
     _story(console, analysis)
     _ledger(console, analysis)
@@ -49,6 +51,10 @@ def show(analysis: wl.Analysis) -> None:
     if analysis.report:
         _line(console, "Report", str(analysis.report))
     _line(console, "Tables", str(analysis.out / "tables"))
+    changed = analysis.description.get("thresholds", {})
+    values = [f"{code}.{name}={value}" for code, names in changed.items() for name, value in names.items()]
+    if values:
+        _line(console, "Changed", f"thresholds {', '.join(values)}")
 
 
 def _air(console: Console, analysis: wl.Analysis) -> None:
@@ -84,7 +90,7 @@ def _line(console: Console, head: str, text: str, style: str = "") -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, min_width=9)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(head, style="bold"), Text(printable(text), style=style))
+    grid.add_row(Text(head, style="bold"), Text(printable(text, WHOLE), style=style))
     console.print(grid)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import ROOT
-from wlanlens.detection.runner import Findings
+from wlanlens.detection.findings import Findings
 from wlanlens.ledger import ledger
 
 FOLDER = ROOT.parent / "shared" / "kernel"

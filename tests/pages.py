@@ -1,7 +1,8 @@
-"""The generated pages: docs/tables.md, detectors.md and scenarios.md. `make docs` writes them, a test says when they are stale."""
+"""The generated pages: docs/tables.md, detectors.md, scenarios.md and json-schema.json. `make docs` writes them, a test says when they are stale."""
 
 from __future__ import annotations
 
+from tests import json_schemas
 from tests.captures import ROOT
 from wlanlens import registry
 from wlanlens.detection.remedy import Remedy
@@ -51,7 +52,12 @@ def scenarios() -> str:
 
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    return {"tables.md": reference_page.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
+    return {
+        "tables.md": reference_page.markdown(),
+        "detectors.md": detectors(),
+        "scenarios.md": scenarios(),
+        "json-schema.json": json_schemas.document(),
+    }
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ from tests.captures import CLEAN, sample, samples
 from wlanlens import _core, registry, tables
 from wlanlens.capture import capture as captures
 from wlanlens.detection.finding import Finding
-from wlanlens.detection.runner import Findings, detect
+from wlanlens.detection.findings import Findings
+from wlanlens.detection.runner import detect
 from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
 

@@ -19,8 +19,8 @@ PACKAGE = ROOT / "wlanlens"
 
 #: The way of the data. A room imports itself and the rooms before it.
 ORDER = (
-    "errors",
     "formatting",
+    "errors",
     "tables",
     "registry",
     "parsers",

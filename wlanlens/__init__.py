@@ -31,6 +31,9 @@ Many captures, each in a process of its own, and their small tables in one place
     fleet = wl.collect("out", "fleet")           # fleet.table("findings"): the rows of all runs, with the column `run`
     fleet.analysis("lab1")                       # one run; `wl.load_fleet("fleet")` reads a fleet back
 
+`wl.doctor(["sender.pcap"])` says what a better capture would need. `analysis.figure("time_sequence")` and
+`wl.plots.time_sequence(trace)` draw; `wl.plots.names()` lists the figures. `findings.to_pandas()`, `wl.to_pandas(table)`.
+
 `wl.load("sender.wlanlens")` reads an analysed directory back; its tables are Parquet files. Every column is documented in
 the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` lists the units on a shelf.
 `wl.simulate("ack_holding", out="dir")` writes the captures of a simulated network and the true causes;
@@ -44,11 +47,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wlanlens import plots
     from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.capture.capture import Capture, open
+    from wlanlens.capture.doctor import doctor
     from wlanlens.detection.finding import Finding
+    from wlanlens.detection.findings import Findings
     from wlanlens.detection.runner import detect
-    from wlanlens.errors import WlanlensError
+    from wlanlens.errors import FileError, WlanlensError
     from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load
     from wlanlens.pipeline.batch.batch import Batch, batch
@@ -58,7 +64,7 @@ if TYPE_CHECKING:
     from wlanlens.pipeline.report_file import rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.simulate import simulate
-    from wlanlens.tables import brief_columns
+    from wlanlens.tables import brief_columns, to_pandas
     from wlanlens.trace import Trace
     from wlanlens.validation.scoring import score
 
@@ -67,7 +73,9 @@ _HOME = {
     "Batch": "pipeline.batch.batch",
     "Capture": "capture.capture",
     "ClockMap": "alignment.clock_map",
+    "FileError": "errors",
     "Finding": "detection.finding",
+    "Findings": "detection.findings",
     "Fleet": "pipeline.fleet.fleet",
     "Trace": "trace",
     "WlanlensError": "errors",
@@ -78,6 +86,7 @@ _HOME = {
     "compare": "pipeline.compare.compare",
     "collect": "pipeline.fleet.collect",
     "detect": "detection.runner",
+    "doctor": "capture.doctor",
     "list_units": "registry",
     "load": "pipeline.analyze",
     "load_fleet": "pipeline.fleet.fleet",
@@ -85,6 +94,7 @@ _HOME = {
     "rewrite_report": "pipeline.report_file",
     "simulate": "simulation.simulate",
     "score": "validation.scoring",
+    "to_pandas": "tables",
 }
 
 __all__ = [
@@ -92,7 +102,9 @@ __all__ = [
     "Batch",
     "Capture",
     "ClockMap",
+    "FileError",
     "Finding",
+    "Findings",
     "Fleet",
     "Trace",
     "WlanlensError",
@@ -103,20 +115,32 @@ __all__ = [
     "collect",
     "compare",
     "detect",
+    "doctor",
     "list_units",
     "load",
     "load_fleet",
     "open",
+    "plots",
     "rewrite_report",
     "score",
     "simulate",
+    "to_pandas",
 ]
 
 
+#: Version of the installed package.
+__version__: str
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("wlanlens")
+    elif name == "plots":
+        return importlib.import_module("wlanlens.plots")
+    elif name in _HOME:
+        value = getattr(importlib.import_module(f"wlanlens.{_HOME[name]}"), name)
+    else:
         raise AttributeError(f"module 'wlanlens' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"wlanlens.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+
+from wlanlens.formatting import printable
 
 
 class WlanlensError(Exception):
@@ -30,6 +34,70 @@ class WlanlensError(Exception):
         return f"{where}{self.what}{at}" + (f"; {self.next}" if self.next else "")
 
 
+class WrongUse(WlanlensError):
+    """The request itself is wrong: an unknown name, or a value out of its range. The command line ends with status 2."""
+
+
+class FileError(WlanlensError, OSError):
+    """The system refused a file or a folder: an `OSError` too, with `errno`, `strerror` and `filename`."""
+
+
+class FileMissing(FileError, FileNotFoundError):
+    """There is no such file or folder: a `FileNotFoundError` too."""
+
+
+class FileDenied(FileError, PermissionError):
+    """The system does not permit it: a `PermissionError` too."""
+
+
+class FileIsFolder(FileError, IsADirectoryError):
+    """A file was expected, and it is a folder: an `IsADirectoryError` too."""
+
+
+class FolderIsFile(FileError, NotADirectoryError):
+    """A folder was expected, and it is a file: a `NotADirectoryError` too."""
+
+
+_KINDS: dict[type[OSError], type[FileError]] = {
+    FileNotFoundError: FileMissing,
+    PermissionError: FileDenied,
+    IsADirectoryError: FileIsFolder,
+    NotADirectoryError: FolderIsFile,
+}
+#: What is no error of a file; it is raised as it is.
+_OTHER = (BrokenPipeError, BlockingIOError, InterruptedError, ChildProcessError, ConnectionError, TimeoutError)
+
+
+def file_error(error: OSError, path: str | None = None) -> FileError:
+    """An error of the system as a `FileError` of the kind that fits.
+
+    Parameters
+    ----------
+    error : OSError
+        The error.
+    path : str, optional
+        The file as it can be printed; by default the error's `filename`.
+    """
+    if path is None and error.filename is not None:
+        path = printable(os.fsencode(error.filename) if not isinstance(error.filename, int) else str(error.filename))
+    said = os.strerror(error.errno) if error.errno is not None else error.strerror or str(error)
+    kind = next((mine for theirs, mine in _KINDS.items() if isinstance(error, theirs)), FileError)
+    made = kind(said, path=path)
+    made.errno, made.strerror, made.filename = error.errno, said, path
+    return made
+
+
+@contextlib.contextmanager
+def file_errors() -> Iterator[None]:
+    """Raise errors of the system about files as `FileError`; also a decorator of functions."""
+    try:
+        yield
+    except (WlanlensError, *_OTHER):
+        raise
+    except OSError as error:
+        raise file_error(error) from error
+
+
 class UnknownFormat(WlanlensError):
     """The file is not a capture of a known format."""
 
@@ -46,7 +114,7 @@ class CorruptCapture(WlanlensError):
     """The capture is damaged before its first record."""
 
 
-class BadKey(WlanlensError):
+class BadKey(WrongUse):
     """A malformed key. The message never repeats the text: it may be secret.
 
     Attributes
@@ -68,7 +136,7 @@ class OutputError(WlanlensError):
     """The output cannot be written to the requested place."""
 
 
-class NoSuchUnit(WlanlensError):
+class NoSuchUnit(WrongUse):
     """An unknown unit, table or option."""
 
 

@@ -7,7 +7,9 @@ groups thousands. report/units.js is the browser's twin of the page functions; a
 from __future__ import annotations
 
 import datetime
+import html
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 # Control (C0, DEL, C1), format (bidi marks and overrides, zero width, soft hyphen, tags), surrogates, private use,
 # unassigned, line and paragraph separators: everything that moves the cursor, is invisible or reverses the line.
@@ -18,12 +20,12 @@ _MARKS = 4
 
 
 def printable(text: str | bytes, limit: int = 500) -> str:
-    r"""`text` with all but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters."""
+    r"""`text` with all but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters or a few less."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     out = []
     marks = 0
-    for char in text[:limit]:
+    for char in cut(text, limit):
         category = unicodedata.category(char)
         marks = marks + 1 if category in ("Mn", "Me") else 0
         if category in _UNSAFE or marks > _MARKS:
@@ -32,6 +34,41 @@ def printable(text: str | bytes, limit: int = 500) -> str:
         else:
             out.append(char)
     return "".join(out) + ("..." if len(text) > limit else "")
+
+
+def cut(text: str, limit: int) -> str:
+    """The first `limit` characters, or less, so that no word is cut in two; a longer word is."""
+    if len(text) <= limit or text[limit] == " ":
+        return text[:limit]
+    head = text[:limit].rpartition(" ")[0]
+    return head if len(head) >= limit // 2 else text[:limit]
+
+
+def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
+    """A table for a notebook; every text is escaped."""
+    body = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{_escaped(name)}</th>" for name in heads)
+    more = f"<p>{_escaped(note)}</p>" if note else ""
+    style = ' style="text-align: left; font-weight: bold"'
+    return (
+        f"<table><caption{style}>{_escaped(caption)}</caption>"
+        + (f"<thead><tr>{head}</tr></thead>" if head else "")
+        + f"<tbody>{body}</tbody></table>{more}"
+    )
+
+
+def _escaped(value: object) -> str:
+    return html.escape("" if value is None else printable(str(value), limit=2000))
+
+
+def inert_cell(value: object) -> str:
+    """A cell of CSV: its text is inert in a spreadsheet and on a terminal."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return printable(str(value), limit=10_000)
+    text = printable(value, limit=10_000)
+    return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def share(ns: int, life: int) -> str:

@@ -335,5 +335,21 @@ def _foreign(shelf: str) -> Iterable[Unit]:
 
 
 def list_units(shelf: str) -> list[tuple[str, str]]:
-    """(name, first line of documentation) of every unit of a shelf."""
+    """The units of a shelf.
+
+    Parameters
+    ----------
+    shelf : str
+        One of `SHELVES`: detectors, plots, parsers, scenarios, models, papers.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and first line of documentation, in name order.
+
+    Raises
+    ------
+    RegistryError
+        There is no such shelf, or one of its units is broken.
+    """
     return [(name, unit.summary) for name, unit in units(shelf).items()]

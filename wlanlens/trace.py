@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wlanlens import tables
 from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.errors import MissingTable
+from wlanlens.formatting import html_table, printable
+from wlanlens.tables.overview import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,13 +67,39 @@ class Trace:
         self._start_ns, self._duration_ns = start_ns, duration_ns
         self._endpoints = endpoints
 
+    def __repr__(self) -> str:
+        names = ", ".join(printable(capture.name) for capture in self.captures) or "tables alone"
+        return f"<Trace of {names}: {', '.join(self.tables)}>"
+
+    def _repr_html_(self) -> str:
+        heads = ("capture", "point", "format", "notes")
+        rows = [
+            (c.name, c.point, c.format, len(c.notes) if c.loaded or c.info.get("records") else "")
+            for c in self.captures
+        ]
+        return html_table("Trace", heads, rows) + self.tables._repr_html_()
+
     @classmethod
     def of_tables(cls, held: Mapping[str, pa.Table], *, start_ns: int = 0, duration_ns: int | None = None) -> Trace:
         """A trace of tables alone, without captures."""
         return cls([], held, start_ns=start_ns, duration_ns=duration_ns)
 
+    @property
+    def tables(self) -> Tables:
+        """The tables by name; a notebook shows what each holds."""
+        return Tables(self._held)
+
     def table(self, name: str) -> pa.Table:
         """A table by name.
+
+        Parameters
+        ----------
+        name : str
+            One of docs/tables.md.
+
+        Returns
+        -------
+        pyarrow.Table
 
         Raises
         ------
@@ -100,11 +128,48 @@ class Trace:
         )
 
     def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
-        """A table as a pandas DataFrame: the main columns, or `all` of them."""
+        """A table as a pandas DataFrame.
+
+        Parameters
+        ----------
+        name : str
+            The table.
+        all : bool
+            Whether to show all columns of a wide table; by default its main ones.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With nullable integers, as `wl.to_pandas` makes it. Where the table has the connection's number but no ports,
+            such as `segments`, it also has ip_src, src_port, ip_dst and dst_port.
+
+        Raises
+        ------
+        MissingTable
+            The trace has no such table.
+        """
         table = self.table(name)
         brief = [] if all else [column for column in tables.brief_columns(name) if column in table.column_names]
-        view: pd.DataFrame = table.select(brief or table.column_names).to_pandas()
+        view = tables.to_pandas(table.select(brief or table.column_names))
+        if {"flow", "direction"} <= set(view.columns) and "src_port" not in view.columns:
+            self._insert_endpoints(view)
         return view
+
+    def _insert_endpoints(self, view: pd.DataFrame) -> None:
+        """Put addresses and ports of each row's flow behind its direction."""
+        import pandas as pd
+
+        key = 2 * view["flow"].astype("Int64") + (view["direction"] == "b2a").astype("Int64")
+        ends: dict[int, tuple[str, int, str, int]] = {}
+        for flow in view["flow"].dropna().unique():
+            known = self.endpoints(int(flow))
+            if known is not None:
+                ends[2 * int(flow)], ends[2 * int(flow) + 1] = known, (*known[2:], *known[:2])
+        at = list(view.columns).index("direction") + 1
+        kinds: dict[str, Any] = {"ip_src": "category", "src_port": "UInt16", "ip_dst": "category", "dst_port": "UInt16"}
+        for i, (column, kind) in enumerate(kinds.items()):
+            values = pd.Series({number: end[i] for number, end in ends.items()}, dtype="object")
+            view.insert(at + i, column, key.map(values).astype(kind))
 
     @property
     def start_ns(self) -> int:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from wlanlens_cli.query import plain
 
@@ -33,7 +34,7 @@ def rows(folder: Path, sql: str) -> list[dict[str, object]]:
 
 def said(folder: Path, sql: str) -> str:
     done = completed(folder.parent, "query", folder, sql)
-    assert done.returncode == 3
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "\\x0a" not in done.stderr
     return str(done.stderr)
@@ -49,6 +50,23 @@ def test_times_are_utc(analysed: Path) -> None:
     (row,) = rows(analysed, "SELECT min(time) AS begun FROM packets")
     assert str(row["begun"]).startswith("2026-11-20 ")
     assert str(row["begun"]).endswith("Z")
+
+
+def test_times_can_be_computed_with(analysed: Path) -> None:
+    sql = """
+        SELECT date_trunc('second', time) AS second, count(*) AS packets, max(epoch_ns(time)) AS last_ns,
+               extract(minute FROM min(time)) AS minute
+        FROM packets
+        WHERE time < (SELECT min(time) FROM packets) + INTERVAL 2 SECOND AND time > '2026-01-01'
+        GROUP BY second ORDER BY second
+    """
+    found = rows(analysed, sql)
+    packets = wl.load(analysed).trace.view("packets")
+    early = packets[packets["time"] < packets["time"].min() + pd.Timedelta(seconds=2)]
+    assert sum(int(str(row["packets"])) for row in found) == len(early)
+    assert found[-1]["last_ns"] == early["time"].astype("int64").max()
+    assert found[0]["second"] == "2026-11-20 12:45:46.000000Z"
+    assert found[0]["minute"] == 45
 
 
 def test_json_has_sums_null_and_every_column(analysed: Path) -> None:

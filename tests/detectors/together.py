@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import wlanlens as wl
-from wlanlens.detection.runner import Findings
+from wlanlens.detection.findings import Findings
 from wlanlens.simulation.config import World
 from wlanlens.simulation.scenario import Scenario
 from wlanlens.simulation.simulate import Run, simulate

@@ -61,10 +61,10 @@ def put(folder: Path, file: str, place: tuple[str | int, ...], value: str) -> No
         (ANALYSIS, ("ledger_ns", "such"), "1"),
         (ANALYSIS, ("connections",), "[" * 100_000 + "]" * 100_000),
         (ANALYSIS, ("tables", "flows"), "[]"),
-        (FINDINGS, (0, "cost_s"), "Infinity"),
-        (FINDINGS, (0, "t_end_ns"), "1.5"),
-        (FINDINGS, (0, "flow"), '"0"'),
-        (FINDINGS, (0, "evidence"), "[null]"),
+        (FINDINGS, ("findings", 0, "cost_s"), "Infinity"),
+        (FINDINGS, ("findings", 0, "t_end_ns"), "1.5"),
+        (FINDINGS, ("findings", 0, "flow"), '"0"'),
+        (FINDINGS, ("findings", 0, "evidence"), "[null]"),
     ],
 )
 def test_values_of_json(mixed: Path, file: str, place: tuple[str | int, ...], value: str) -> None:

@@ -18,7 +18,7 @@ from tests.rows import table as rows_of
 from wlanlens import tables
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.finding import Finding, frame_filter
-from wlanlens.detection.runner import DetectorState
+from wlanlens.detection.findings import DetectorState
 from wlanlens.trace import Trace
 
 MSS = 1448

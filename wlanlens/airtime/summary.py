@@ -31,6 +31,8 @@ class Summary:
     flows : list
         [flow, direction, airtime in ns, airtime of failed transmissions in ns, exchanges, transmissions, dropped], most
         airtime first.
+    security : list of str
+        Protections of networks whose frames could not be decrypted, so far as they are known.
     """
 
     frames: int = 0
@@ -46,6 +48,7 @@ class Summary:
     channels_mhz: list[int] = field(default_factory=list)
     tcp: dict[str, int] = field(default_factory=dict)
     flows: list[list[Any]] = field(default_factory=list)
+    security: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         counts = (self.frames, self.no_airtime, self.damaged, self.encrypted, self.data_frames, self.stations)

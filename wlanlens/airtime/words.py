@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wlanlens.airtime.purposes import GROUPS
 from wlanlens.airtime.summary import Summary
+from wlanlens.capture.decryption_keys import needed_keys
 from wlanlens.formatting import count, listed, percent, seconds
 
 #: Name of each group in a sentence, and the purposes that may be named with it.
@@ -80,7 +81,7 @@ def caveats(air: Summary) -> list[str]:
 def encrypted(air: Summary) -> str:
     """How many frames could not be decrypted, and what to do."""
     share = percent(air.encrypted, air.data_frames)
-    return f"{count(air.encrypted, 'data frame')} ({share}) could not be decrypted: give the network's key with --key-file."
+    return f"{count(air.encrypted, 'data frame')} ({share}) could not be decrypted: {needed_keys(air.security)}."
 
 
 def unread(air: Summary, packets: int, connections: int) -> str:

@@ -15,8 +15,8 @@ from wlanlens import _core, tables
 from wlanlens.capture import decryption_keys as key_lines
 from wlanlens.capture.container import records_of
 from wlanlens.capture.reader_thread import Feed, call
-from wlanlens.errors import MissingTable, WlanlensError
-from wlanlens.formatting import printable
+from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
+from wlanlens.formatting import html_table, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +107,8 @@ class Capture:
         keys: Keys | Iterable[str] | None = None,
     ) -> None:
         if point not in CAPTURE_POINTS:
-            raise WlanlensError(f"point {point!r} is none of {', '.join(CAPTURE_POINTS)}")
+            hint = did_you_mean(str(point), CAPTURE_POINTS, f"capture points are {', '.join(CAPTURE_POINTS)}")
+            raise WrongUse(f"there is no capture point {point!r}", next=hint)
         self.raw_path = os.fspath(path)
         self.path: str = as_text(self.raw_path)
         self.name = name or name_of(self.raw_path)
@@ -122,6 +123,13 @@ class Capture:
 
     def __repr__(self) -> str:
         return f"<Capture {printable(self.name)}: {self.format or 'not opened'}, {self.point}>"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"point": self.point, "format": self.format or "not opened"}
+        if self._read:
+            facts["records"] = f"{int(self._info.get('records', 0)):,}"
+            facts |= {note.name: f"{note.count:,} {note.sentence}" for note in self.notes}
+        return html_table(f"Capture {self.name}", (), list(facts.items()))
 
     def reader(self, **options: Any) -> _core.Reader:
         """A new reader at the start of the file. Options are those of `_core.Reader`."""
@@ -138,12 +146,12 @@ class Capture:
             error.path = printable(self.path)
             raise
         except OSError as error:
-            error.filename = printable(self.path)
-            raise
+            raise file_error(error, printable(self.path)) from error
 
     def _source(self) -> str | None:
         return None if self.path == "-" else os.fsdecode(self.raw_path)
 
+    @file_errors()
     def size_bytes(self) -> int | None:
         """Size of the file now; None if it is not a regular file."""
         if self.path == "-":
@@ -151,6 +159,7 @@ class Capture:
         found = os.stat(self.raw_path)
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
+    @file_errors()
     def head_sha256(self) -> str | None:
         """SHA-256 of the first `HEAD_BYTES` of the file as it is now; None if it is not a regular file."""
         if self.size_bytes() is None:
@@ -343,12 +352,16 @@ def open(
     keys : Keys or iterable of str, optional
         Keys that decrypt 802.11 frames: lines such as "wpa-pwd:PASSPHRASE:SSID", "wep:HEX" and "wpa-psk:HEX".
 
+    Returns
+    -------
+    Capture
+
     Raises
     ------
-    WlanlensError
+    UnknownFormat, UnsupportedFormat, UnsupportedLinkType, CorruptCapture
         The file is not a capture that can be read; the error lists the formats.
-    OSError
-        The file cannot be opened.
+    FileError
+        The file cannot be opened: a `WlanlensError` and an `OSError`. `FileMissing` is a `FileNotFoundError` too.
     """
     capture = Capture(path, point=point, keys=keys)
     capture._open()

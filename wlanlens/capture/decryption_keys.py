@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from wlanlens import _core
-from wlanlens.errors import BadKey, WlanlensError
+from wlanlens.errors import BadKey, WlanlensError, file_errors
 from wlanlens.formatting import printable
 
 #: Environment variables: the first has one key per line, the second has a single key.
@@ -62,6 +62,7 @@ def of(keys: Keys | Iterable[str | bytes] | None) -> Keys:
     return keys if isinstance(keys, Keys) else Keys(keys or (), origin="keys")
 
 
+@file_errors()
 def from_file(path: str | bytes | os.PathLike[Any]) -> Keys:
     """Keys from a file with one key per line. A line that begins with # is a comment."""
     name = printable(os.fsdecode(os.fspath(path)))
@@ -70,6 +71,36 @@ def from_file(path: str | bytes | os.PathLike[Any]) -> Keys:
     if len(data) > FILE_BYTES:
         raise WlanlensError("a key file has at most 1 MiB", path=name)
     return Keys(data.removeprefix(b"\xef\xbb\xbf").splitlines(), origin=name)
+
+
+#: What the notes of encrypted frames say about their network's protection, as in the column `security` of `networks`.
+SECURITY_OF_NOTE = {"enterprise_unread": "enterprise", "wpa3_unread": "sae"}
+
+
+def needed_keys(security: Iterable[str]) -> str:
+    """What to do to decrypt the frames of networks, as a clause.
+
+    Parameters
+    ----------
+    security : iterable of str
+        Their protections: values of the column `security` of `networks`.
+
+    Returns
+    -------
+    str
+        "give the network's key with --key-file"; with 802.1X the PMK is named, WPA3 and OWE need another capture point.
+    """
+    kinds, out = set(security), []
+    if not kinds & {"enterprise", "sae", "owe"} or kinds & {"wep", "psk"}:
+        out.append("give the network's key with --key-file")
+    if "enterprise" in kinds:
+        out.append(
+            "with 802.1X each session has a key of its own: give its PMK with --key-file (wpa-psk:HEX, 64 digits; the authentication "
+            "server has it), and capture the session's 4-way handshake"
+        )
+    if kinds & {"sae", "owe"}:
+        out.append("WPA3 and OWE cannot be decrypted: capture at the sending host")
+    return "; ".join(out)
 
 
 def from_environment() -> Keys:

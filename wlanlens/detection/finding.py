@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry, tables
+from wlanlens.formatting import html_table, moment, seconds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,12 @@ EVIDENCE_ROWS = 1000
 MAY_BE_MISSED = 0.5
 
 
-@dataclass(frozen=True)
+#: Version of the form of findings.json, analysis.json and of everything that `--json` prints: docs/json-schema.json.
+#: It rises when a key goes or changes its meaning; new keys do not change it.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False)
 class Finding:
     """One judgement of a detector, or one planted fault of a simulation's truth.
 
@@ -98,6 +104,17 @@ class Finding:
             raise ValueError(f"{self.code}: saved_s {self.saved_s} s is not >= 0")
         if self.direction is not None and self.direction not in DIRECTIONS:
             raise ValueError(f"direction {self.direction!r} is not one of {', '.join(DIRECTIONS)}")
+
+    def __repr__(self) -> str:
+        return f"<Finding {self.code}: {seconds(round(self.cost_s * 1e9))}, {self.severity}, {moment(self.t_start_ns)}>"
+
+    def _repr_html_(self) -> str:
+        shown = {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("evidence", "values") and value not in ("", None)
+        }
+        return html_table(self.code, (), [*shown.items(), *self.values.items()])
 
     @property
     def duration_s(self) -> float:
@@ -239,8 +256,12 @@ def _value(row: Mapping[str, Any]) -> Value:
 
 
 def to_json(findings: Iterable[Finding]) -> str:
-    """Write findings.json: a list of objects with the fields of `Finding`, in ASCII so that no control characters remain."""
-    return json.dumps([to_dict(f) for f in findings], indent=1, allow_nan=False) + "\n"
+    """Write findings.json: the version of its form and objects with the fields of `Finding`.
+
+    It is ASCII, so that no control characters remain.
+    """
+    content = {"schema_version": SCHEMA_VERSION, "findings": [to_dict(f) for f in findings]}
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def to_dict(finding: Finding) -> dict[str, Any]:
@@ -258,7 +279,7 @@ def from_dict(row: Mapping[str, Any]) -> Finding:
 
 def from_json(text: str | bytes) -> list[Finding]:
     """Read the findings of a findings.json."""
-    return [from_dict(row) for row in json.loads(text)]
+    return [from_dict(row) for row in json.loads(text)["findings"]]
 
 
 def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[Finding]:

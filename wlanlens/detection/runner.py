@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry, tables
 from wlanlens.detection import capture_needs
 from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.findings import DetectorState, Findings
 from wlanlens.detection.remedy import with_remedies
 from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.savings import with_savings
+from wlanlens.detection.thresholds import checked
 from wlanlens.errors import NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
-
-STATES = ("found", "fine", "not_run", "undecided", "failed")
-
-
-@dataclass(frozen=True)
-class DetectorState:
-    """The outcome of one detector.
-
-    Attributes
-    ----------
-    code, summary : str
-        The detector's code and the first line of its documentation.
-    state : str
-        found; fine (it ran and found nothing); not_run; undecided (the capture cannot decide); failed.
-    reason : str
-        Why it was not run, could not decide or failed.
-    findings, undecided : int
-        Findings, and cases that it could not decide.
-    """
-
-    code: str
-    summary: str
-    state: str
-    reason: str = ""
-    findings: int = 0
-    undecided: int = 0
-
-
-class Findings(list[Finding]):
-    """A list of findings with the state of each detector (`states`) and the undecided cases (`undecided`)."""
-
-    def __init__(
-        self,
-        findings: Iterable[Finding] = (),
-        states: Iterable[DetectorState] = (),
-        undecided: Iterable[Undecided] = (),
-    ) -> None:
-        super().__init__(findings)
-        self.states = list(states)
-        self.undecided = list(undecided)
 
 
 class DetectorRunner:
@@ -67,14 +28,26 @@ class DetectorRunner:
     ----------
     only : iterable of str, optional
         Codes of the detectors to run; all by default.
+    thresholds : mapping, optional
+        Thresholds that differ from their defaults, by detector and name.
+
+    Attributes
+    ----------
+    thresholds : dict
+        Those thresholds, checked.
 
     Raises
     ------
     NoSuchUnit
-        If a code is none of a detector.
+        If a code is none of a detector, or a name none of a threshold.
+    WrongUse
+        If the value of a threshold does not fit.
     """
 
-    def __init__(self, only: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, only: Iterable[str] | None = None, thresholds: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        self.thresholds = checked(thresholds)
         shelf = registry.units("detectors")
         codes = list(shelf) if only is None else list(dict.fromkeys(only))
         unknown = [code for code in codes if code not in shelf]
@@ -105,7 +78,7 @@ class DetectorRunner:
                 continue
             self._ran.add(code)
             try:
-                results = list(unit(trace))
+                results = list(unit(trace, **self.thresholds.get(code, {})))
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 - reported as failed; the others go on
@@ -190,7 +163,12 @@ def _holds(trace: Trace, table: str) -> bool:
     return trace.has(table) and (table not in tables.LINK or trace.table(table).num_rows > 0)
 
 
-def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
+def detect(
+    trace: Trace,
+    only: Iterable[str] | None = None,
+    *,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Findings:
     """Run detectors over a trace in memory.
 
     Parameters
@@ -199,6 +177,8 @@ def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
         The trace.
     only : iterable of str, optional
         Codes of the detectors to run; all by default.
+    thresholds : mapping of str to mapping, optional
+        Thresholds that differ from their defaults: {"ack_holding": {"min_hold_ms": 30}}. docs/detectors.md has all.
 
     Returns
     -------
@@ -208,9 +188,11 @@ def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
     Raises
     ------
     NoSuchUnit
-        If a code is none of a detector.
+        If a code is none of a detector, or a name none of a threshold.
+    WrongUse
+        If the value of a threshold does not fit.
     """
-    runner = DetectorRunner(only)
+    runner = DetectorRunner(only, thresholds)
     found = with_causes(runner.run(trace.leading()))
     found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code))
     return Findings(found, runner.states(), runner.undecided())

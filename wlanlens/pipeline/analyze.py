@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from wlanlens import plots
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.runner import DetectorRunner
-from wlanlens.formatting import printable
+from wlanlens.formatting import html_table, percent, printable, seconds
+from wlanlens.ledger.ledger import PLAIN
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.open_captures import AnyPath, open_captures
 from wlanlens.pipeline.output_dir import Output, Scratch
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.decryption_keys import Keys
+    from wlanlens.plots import Figure
 
 
 class Analysis:
@@ -59,6 +62,44 @@ class Analysis:
     def __repr__(self) -> str:
         return f"<Analysis {printable(str(self.out))}: {len(self.findings)} findings; {self.verdict.sentence}>"
 
+    def _repr_html_(self) -> str:
+        life = sum(self.totals.values())
+        where = [
+            (PLAIN[name], seconds(ns), percent(ns, life))
+            for name, ns in sorted(self.totals.items(), key=lambda t: -t[1])
+        ]
+        ledger = html_table("Where the time went, over all connections", (), where) if life else ""
+        return html_table(self.verdict.sentence, (), []) + ledger + self.findings._repr_html_()
+
+    def figure(self, name: str, *, flow: int | None = None, direction: str | None = None, **options: Any) -> Figure:
+        """A figure of the trace, with the findings marked in it.
+
+        Parameters
+        ----------
+        name : str
+            One of `wl.plots.names()`: "time_sequence".
+        flow, direction : int, str, optional
+            The connection and data direction; by default those of the verdict.
+        **options
+            Those of the plot.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+
+        Raises
+        ------
+        NoSuchUnit
+            No plot has this name.
+        MissingTable
+            The trace lacks a table that the plot draws, or has no rows of it.
+        """
+        chosen = self.verdict.flow if flow is None else flow
+        if direction is None:
+            direction = self.verdict.direction if chosen == self.verdict.flow else None
+        where = {"flow": chosen or 0, "direction": direction or "a2b"}
+        return plots.draw(name, self.trace, self.findings, **where, **options)
+
     @property
     def ledger(self) -> pa.Table:
         """The whole table `ledger`."""
@@ -75,6 +116,7 @@ def analyze(
     progress: Watcher | None = None,
     keys: Keys | Iterable[str] | None = None,
     nat: bool = False,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Analysis:
     """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
 
@@ -89,6 +131,8 @@ def analyze(
         The output directory; by default the first capture's name with `.wlanlens`, in the working directory.
     only : iterable of str, optional
         The detectors to run; by default all.
+    thresholds : mapping of str to mapping, optional
+        Thresholds of detectors that differ from their defaults, as in `detect`.
     roles, keys, nat
         As in `align`.
     report : bool
@@ -105,7 +149,7 @@ def analyze(
     WlanlensError
         A capture cannot be read or aligned, or the directory cannot be written.
     """
-    judge = DetectorRunner(only)
+    judge = DetectorRunner(only, thresholds)
     opened = open_captures(captures, roles=roles, keys=keys)
     with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
         Run(source_of(opened, scratch, nat=nat, progress=progress), judge, output).go(report=report)
@@ -132,6 +176,15 @@ def default_out(capture: Capture) -> Path:
 
 def load(folder: str | os.PathLike[str]) -> Analysis:
     """Read an analysed directory back, as `analyze` returned it.
+
+    Parameters
+    ----------
+    folder : path
+        The directory.
+
+    Returns
+    -------
+    Analysis
 
     Raises
     ------

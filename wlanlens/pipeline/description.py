@@ -8,11 +8,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from wlanlens import _core
+from wlanlens.detection.finding import SCHEMA_VERSION
 from wlanlens.pipeline.file_names import ANALYSIS
 
 if TYPE_CHECKING:
     from wlanlens.airtime import Summary
-    from wlanlens.detection.runner import Findings
+    from wlanlens.detection.findings import Findings
+    from wlanlens.detection.thresholds import Thresholds
     from wlanlens.detection.verdict import Verdict
     from wlanlens.pipeline.output_dir import Output
     from wlanlens.pipeline.table_writers import ParquetWriter
@@ -34,6 +36,7 @@ def write(
     findings: Findings,
     left_out: Mapping[str, int],
     writers: Mapping[str, ParquetWriter],
+    thresholds: Thresholds,
 ) -> None:
     """Write analysis.json.
 
@@ -57,9 +60,13 @@ def write(
         Findings that are not kept, by code.
     writers : mapping
         The writers of the tables.
+    thresholds : dict
+        Thresholds that differ from their defaults, by detector and name.
     """
     content = {
         "wlanlens": version(),
+        "schema_version": SCHEMA_VERSION,
+        "thresholds": thresholds,
         "verdict": asdict(verdict),
         "start_ns": trace.start_ns,
         "duration_ns": trace.duration_ns,

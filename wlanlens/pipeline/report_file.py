@@ -15,7 +15,7 @@ from wlanlens.report import downsampling, page
 
 if TYPE_CHECKING:
     from wlanlens.airtime import Summary
-    from wlanlens.detection.runner import Findings
+    from wlanlens.detection.findings import Findings
     from wlanlens.detection.verdict import Verdict
     from wlanlens.trace import Trace
 
@@ -57,7 +57,23 @@ def _without(conclusion: Verdict) -> str:
 
 
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
-    """Write report.html of an analysed directory again; returns its path."""
+    """Write report.html of an analysed directory again, without reading the captures.
+
+    Parameters
+    ----------
+    folder : path
+        The directory.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    WlanlensError
+        It is not an analysed directory, not a whole one, or cannot be written.
+    """
     stored = Stored(folder)
     stored.check()
     trace = stored.trace

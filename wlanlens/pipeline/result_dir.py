@@ -12,8 +12,8 @@ from wlanlens import tables
 from wlanlens.airtime.summary import Summary
 from wlanlens.alignment.clock_map import ClockMap, Piece
 from wlanlens.capture.capture import Capture, Note
-from wlanlens.detection.finding import Finding, Undecided, Value, from_dict
-from wlanlens.detection.runner import STATES, DetectorState, Findings
+from wlanlens.detection.finding import SCHEMA_VERSION, Finding, Undecided, Value, from_dict
+from wlanlens.detection.findings import STATES, DetectorState, Findings
 from wlanlens.detection.verdict import Verdict
 from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
 from wlanlens.formatting import printable
@@ -50,6 +50,8 @@ class _Evidence:
     rows: list[int]
 
 
+#: The keys of findings.json.
+_FINDINGS = {"schema_version": int, "findings": list[dict[str, Any]]}
 #: The keys of analysis.json that are read again.
 _ANALYSIS = {
     "verdict": Verdict,
@@ -199,9 +201,11 @@ class Stored:
         if told["duration_ns"] < 0 or told["connections"] < 0:
             raise NotOurs("a negative duration or number of connections")
         undecided = [_undecided(row) for row in told.get("undecided", ())]
-        rows = stored_json.read(self.path / FINDINGS)
-        stored_json.check(rows, list[dict[str, Any]], FINDINGS)
-        self.findings = Findings([_finding(row, f"{FINDINGS}[{i}]") for i, row in enumerate(rows)], states, undecided)
+        told = stored_json.parts(stored_json.read(self.path / FINDINGS), _FINDINGS, FINDINGS)
+        if told["schema_version"] != SCHEMA_VERSION:
+            raise NotOurs(f"schema_version {told['schema_version']} of {FINDINGS} is none that this wlanlens reads")
+        rows = enumerate(told["findings"])
+        self.findings = Findings([_finding(row, f"findings[{i}]") for i, row in rows], states, undecided)
 
     def check(self) -> None:
         """Compare the tables with analysis.json, which has the number of rows of each.

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wlanlens import airtime, tables
+from wlanlens.capture.decryption_keys import SECURITY_OF_NOTE
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
+from wlanlens.detection.findings import Findings
 from wlanlens.detection.flow_facts import Refusals
 from wlanlens.detection.root_cause import with_causes
-from wlanlens.detection.runner import DetectorRunner, Findings
+from wlanlens.detection.runner import DetectorRunner
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back
@@ -145,6 +147,8 @@ class Run:
         for name, table in self._air.tables(source.air_capture).items():
             writers[name].append(table)
         used = self._air.summary(self._last_t_ns)
+        noted = {note.name for capture in source.captures for note in capture.notes}
+        used.security = [kind for name, kind in SECURITY_OF_NOTE.items() if name in noted]
         for writer in writers.values():
             writer.finish()
         self._thread.wait()
@@ -180,6 +184,7 @@ class Run:
             findings=findings,
             left_out=self._left_out,
             writers=writers,
+            thresholds=self._judge.thresholds,
         )
         if report:
             from wlanlens.pipeline.report_file import write_report  # --no-report needs no templates

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from wlanlens import formatting
 from wlanlens.detection import capture_needs
-from wlanlens.detection.finding import SEVERITIES, Group
-from wlanlens.detection.runner import STATES
+from wlanlens.detection.finding import SEVERITIES, Group, grouped
+from wlanlens.detection.findings import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
@@ -20,7 +20,7 @@ from wlanlens.report.stories import Story, stories
 
 if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
-    from wlanlens.detection.runner import DetectorState
+    from wlanlens.detection.findings import DetectorState
     from wlanlens.report.air_view import AirView
     from wlanlens.report.bus import BusView
     from wlanlens.report.views import View

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from wlanlens.airtime import Summary
     from wlanlens.detection.finding import Finding
-    from wlanlens.detection.runner import DetectorState
+    from wlanlens.detection.findings import DetectorState
     from wlanlens.plots._rows import FlowKey
     from wlanlens.report.balance import Account
     from wlanlens.trace import Trace

@@ -8,10 +8,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WrongUse
 
 
-class ScenarioError(WlanlensError):
+class ScenarioError(WrongUse):
     """An unknown scenario, or a parameter out of its range."""
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import _core
 from wlanlens.detection import finding
 from wlanlens.detection.finding import Finding
-from wlanlens.errors import OutputError
-from wlanlens.formatting import printable
+from wlanlens.errors import OutputError, file_errors
+from wlanlens.formatting import html_table, printable
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.parameters import ScenarioError, converted
 from wlanlens.simulation.scenario import Scenario, find
@@ -52,7 +52,7 @@ _STAGING = ".simulating-"
 _STEP_NS = 1_000_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished simulation.
 
@@ -71,12 +71,21 @@ class Run:
     captures: dict[str, Path]
     facts: Truth
 
+    def __repr__(self) -> str:
+        points = ", ".join(self.captures) or "no captures"
+        return f"<Run of {self.scenario.name}, seed {self.seed}: {points}>"
+
+    def _repr_html_(self) -> str:
+        captures = [(point, path) for point, path in self.captures.items()]
+        return html_table(f"Run of {self.scenario.name}, seed {self.seed}", ("point", "capture"), captures)
+
     @cached_property
     def truth(self) -> list[Finding]:
         """The true findings, computed when first used."""
         return self.scenario.truth(self.facts)
 
 
+@file_errors()
 def simulate(
     scenario: str | Scenario,
     out: str | os.PathLike[str] | None = None,
@@ -109,12 +118,18 @@ def simulate(
     **parameters
         Those of the scenario.
 
+    Returns
+    -------
+    Run
+
     Raises
     ------
     ScenarioError
         Unknown scenario, or a parameter out of its range.
     OutputError
         The directory is in use, or holds files under the names of a run that wlanlens did not write.
+    FileError
+        The system does not let it write there.
     """
     made = _made(scenario, parameters)
     _check_seed(seed)

@@ -1,6 +1,7 @@
 """Tables: their schemas, the values of enums, and columns as NumPy arrays."""
 
 from wlanlens.tables.fields import capture_field
+from wlanlens.tables.pandas_frames import to_pandas
 from wlanlens.tables.schemas import (
     SchemaError,
     axis_columns,
@@ -46,6 +47,7 @@ __all__ = [
     "names",
     "schema",
     "schemas",
+    "to_pandas",
     "validate",
     "with_capture",
 ]

@@ -130,7 +130,18 @@ def enum_values(name: str, column: str) -> tuple[str, ...]:
 
 
 def brief_columns(name: str) -> tuple[str, ...]:
-    """The columns of a wide table shown by default; empty for tables that fit a screen."""
+    """The columns of a wide table shown by default.
+
+    Parameters
+    ----------
+    name : str
+        The table.
+
+    Returns
+    -------
+    tuple of str
+        Empty for tables that fit a screen.
+    """
     return _BRIEF.get(name, ())
 
 

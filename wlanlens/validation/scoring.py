@@ -83,9 +83,20 @@ def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms
 
     A finding is right if at least half of its time is that of true events; an event is found if at least half of
     its time is that of right findings. So one finding may cover several events in a row, and several findings one event.
-    A finding that covers much more than the events is wrong and finds nothing. `tolerance_ms`: spans are widened on both
-    sides before the comparison, so that instants can match. Subjects are compared only if both have one. An event whose
-    confidence is at most `MAY_BE_MISSED` counts only if it is found.
+    A finding that covers much more than the events is wrong and finds nothing. Subjects are compared only if both have one.
+    An event whose confidence is at most `MAY_BE_MISSED` counts only if it is found.
+
+    Parameters
+    ----------
+    findings, truth : iterable of Finding
+        What was found, and `Run.truth`.
+    tolerance_ms : float
+        Spans are widened by this on both sides before the comparison, so that instants can match.
+
+    Returns
+    -------
+    dict of str to Score
+        By code.
     """
     groups: dict[str, tuple[list[Finding], list[Finding]]] = {}
     for place, items in enumerate((findings, truth)):

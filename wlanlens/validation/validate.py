@@ -10,7 +10,8 @@ from typing import Any
 
 from wlanlens import registry
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.runner import Findings, detect
+from wlanlens.detection.findings import Findings
+from wlanlens.detection.runner import detect
 from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock

@@ -77,6 +77,7 @@ def _analyse(job: Job, keys: Keys) -> Row:
             [capture.path for capture in job.captures if not capture.point],
             out=job.folder,
             only=job.options.only or None,
+            thresholds=job.options.thresholds,
             roles=roles,
             report=job.options.report,
             keys=keys,

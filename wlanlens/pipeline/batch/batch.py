@@ -109,6 +109,7 @@ def batch(
     only: Iterable[str] | None = None,
     nat: bool = False,
     keys: Keys | Iterable[str] | None = None,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     key_file: AnyPath | None = None,
     retry: bool = False,
     scheduler: str | None = None,
@@ -134,7 +135,7 @@ def batch(
         "3/64": only the traces of the third of 64 shards, for job arrays.
     timeout_s, memory_mb : float, int
         Limits of one analysis: seconds by the clock, and MiB besides the program.
-    report, only, nat, keys
+    report, only, nat, keys, thresholds
         As in `analyze`.
     key_file : path, optional
         A file of keys that the analysing processes read, also those of a cluster.
@@ -158,13 +159,13 @@ def batch(
     """
     listing = find([sources] if isinstance(sources, str | os.PathLike) else sources, pattern=pattern, out=out)
     chosen = tuple(only or ())
-    if chosen:
-        DetectorRunner(chosen)  # raises now, and not once for each trace
+    changed = DetectorRunner(chosen or None, thresholds).thresholds  # raises now, and not once for each trace
     if memory_mb < LEAST_MB or not timeout_s > 0:
         raise WlanlensError(f"an analysis needs at least {LEAST_MB} MB and more than 0 s")
     known = decryption_keys.of(keys)
     with _directory(Path(out), shard or "1/1") as folder:
-        options = Options(report, nat, chosen, _keys_mark(folder, known, key_file), timeout_s, memory_mb << 20)
+        mark = _keys_mark(folder, known, key_file)
+        options = Options(report, nat, chosen, changed, mark, timeout_s, memory_mb << 20)
         file_of_keys = os.path.abspath(key_file) if key_file is not None else ""
         everyone = _jobs(listing, folder, options, file_of_keys)
         mine = everyone

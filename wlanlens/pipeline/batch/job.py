@@ -46,6 +46,8 @@ class Options:
         As in `analyze`.
     only : tuple of str
         The detectors to run; () all.
+    thresholds : mapping
+        Thresholds of detectors that differ from their defaults.
     keys_mark : str
         A slow hash of the keys, so that a run with other keys is another run; empty without keys.
     timeout_s : float
@@ -57,6 +59,7 @@ class Options:
     report: bool = True
     nat: bool = False
     only: tuple[str, ...] = ()
+    thresholds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys_mark: str = ""
     timeout_s: float = 3600.0
     memory_bytes: int = 2 << 30
@@ -108,7 +111,9 @@ class Job:
             [_text(c.shown), c.point, *(size or (None, None))]
             for c, size in zip(self.captures, self.sizes, strict=True)
         ]
-        return [version(), options.report, options.nat, sorted(options.only), options.keys_mark, captures]
+        thresholds = json.dumps(options.thresholds, sort_keys=True)
+        told = (options.report, options.nat, sorted(options.only), thresholds, options.keys_mark)
+        return [version(), *told, captures]
 
     @property
     def limits(self) -> list[float]:

@@ -109,6 +109,15 @@ def is_fleet(path: str | os.PathLike[str]) -> bool:
 def load_fleet(path: str | os.PathLike[str]) -> Fleet:
     """Read a directory that `collect` wrote.
 
+    Parameters
+    ----------
+    path : path
+        The directory.
+
+    Returns
+    -------
+    Fleet
+
     Raises
     ------
     WlanlensError
