@@ -12,6 +12,8 @@ from typing import NoReturn
 
 import click
 
+from wlanlens.operating_system import CLOSED_PIPE, STOPS, call_soon
+
 #: Subcommands and their one line in --help, which imports none of their files.
 COMMANDS = {
     "analyze": "Find what slowed TCP in captures; write tables and a report.",
@@ -86,7 +88,7 @@ def main() -> NoReturn:
     sys.unraisablehook = _stop_later
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPS:
         signal.signal(number, _stop)
     _end(run(sys.argv[1:]))
 
@@ -113,7 +115,7 @@ def run(arguments: list[str]) -> int:
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)
     except (BrokenPipeError, SystemExit):  # click makes the first into the second
-        return 128 + signal.SIGPIPE
+        return CLOSED_PIPE
     except MemoryError:
         return _say("out of memory", UNREADABLE)
     except OSError as error:
@@ -170,8 +172,7 @@ def _stop_later(lost: sys.UnraisableHookArgs) -> None:
     def again(_number: int, _frame: FrameType | None) -> None:
         raise Stopped(stopped.number)
 
-    signal.signal(signal.SIGALRM, again)
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    call_soon(again)
 
 
 def _open_standard_files() -> None:

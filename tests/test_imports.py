@@ -20,6 +20,7 @@ PACKAGE = ROOT / "wlanlens"
 #: The way of the data. A room imports itself and the rooms before it.
 ORDER = (
     "errors",
+    "operating_system",
     "formatting",
     "tables",
     "registry",
@@ -39,7 +40,7 @@ ORDER = (
 
 #: Rooms beside it, and what they may import: `wlanlens` is the public names.
 BESIDE = {
-    "simulation": {"wlanlens", "errors", "formatting", "registry", "detection"},
+    "simulation": {"wlanlens", "errors", "operating_system", "formatting", "registry", "detection"},
     "scenarios": {"registry", "simulation"},
     "validation": {"wlanlens", *ORDER, "simulation", "scenarios"},
     "models": {"registry", "reproduction"},

@@ -17,6 +17,7 @@ from wlanlens.capture.container import records_of
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError
 from wlanlens.formatting import printable
+from wlanlens.operating_system import NO_WAIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,7 +157,7 @@ class Capture:
         if self.size_bytes() is None:
             return None
         # O_NONBLOCK: what was a regular file just now may be a pipe.
-        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | NO_WAIT), "rb") as file:
             return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
 
     def records(self, numbers: Iterable[int]) -> list[Record]:
