@@ -1,8 +1,12 @@
-"""The generated pages: docs/tables.md, detectors.md and scenarios.md. `make docs` writes them, a test says when they are stale."""
+"""The generated pages: docs/tables.md, detectors.md, scenarios.md, and those of tests/docs/generated.py.
+
+`make docs` writes them, a test says when they are stale.
+"""
 
 from __future__ import annotations
 
 from tests.captures import ROOT
+from tests.docs import blocks, generated
 from wlanlens import registry
 from wlanlens.tables import reference_page
 
@@ -38,13 +42,16 @@ def scenarios() -> str:
 
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    return {"tables.md": reference_page.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
+    made = {"tables.md": reference_page.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
+    return made | generated.pages() | {"not_run.md": blocks.not_run_page()}
 
 
 def main() -> None:
     """Write the pages."""
     for name, text in pages().items():
-        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        path = ROOT / "docs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

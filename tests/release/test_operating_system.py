@@ -124,3 +124,19 @@ def test_memory_on_macos_is_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert operating_system.peak_bytes(3) == 3072
     monkeypatch.setattr(operating_system.sys, "platform", "darwin")
     assert operating_system.peak_bytes(3) == 3
+
+
+def test_ctrl_c_while_a_temporary_folder_is_made_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wlanlens.simulation import temporary_folder
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    locked = temporary_folder._lock
+
+    def interrupted(folder: Path) -> int | None:
+        os.kill(os.getpid(), signal.SIGINT)
+        return locked(folder)
+
+    monkeypatch.setattr(temporary_folder, "_lock", interrupted)
+    with pytest.raises(KeyboardInterrupt), temporary_folder.temporary_folder("test"):
+        pass
+    assert list(tmp_path.iterdir()) == []

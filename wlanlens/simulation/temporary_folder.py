@@ -24,14 +24,17 @@ def temporary_folder(name: str) -> Iterator[Path]:
     for left in Path(tempfile.gettempdir()).glob(prefix + "*"):
         remove_abandoned(left)
     lock = None
-    while lock is None:
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
-        lock = _lock(folder)
     try:
+        # Ctrl-C between the making of the folder and the lock would leave it.
+        with operating_system.held_back(operating_system.STOPS):
+            while lock is None:
+                folder = Path(tempfile.mkdtemp(prefix=prefix))
+                lock = _lock(folder)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
 
 
 @contextmanager
