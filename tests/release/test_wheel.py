@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -125,3 +126,19 @@ def test_installs_and_runs_without_a_compiler(wheel: Path, python: str, tmp_path
     if python == _pythons()[0]:
         scored = run("wlanlens", "validate", "-s", "ack_holding", "--seeds", "2")
         assert "ack_holding" in scored
+
+
+@pytest.mark.timeout(1500)
+def test_the_bill_of_materials_names_each_part_with_its_licence(wheel: Path) -> None:
+    assert wheel.is_file()  # `make wheel` has installed the tools
+    told = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "tools.release.sbom"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    parts = json.loads(told.stdout)["components"]
+    assert {"pyo3", "arrow-array", "numpy", "pyarrow", "scapy"} <= {part["name"] for part in parts}
+    assert [part["name"] for part in parts if not part.get("licenses")] == []

@@ -295,7 +295,7 @@ class Capture:
 
     @property
     def link_types(self) -> list[tuple[int, int]]:
-        """(LINKTYPE_ value, number of records), so far as the file was read."""
+        """(``LINKTYPE_`` value, number of records), so far as the file was read."""
         return list(self.info.get("link_types", []))
 
     @property
