@@ -24,12 +24,12 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 
 #: Files of the repository that pages link to and that are no pages of the site.
-_OUTSIDE = re.compile(r"\]\(\.\./([A-Za-z_./-]+\.(?:md|cff|tsv))(?:#[a-z-]+)?\)")
+_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./[A-Z][A-Z-]+\.(?:md|cff)(?:#[a-z-]+)?\)")
 
 
 def setup(app):
-    """On the site, a link to a file outside docs/ is its name."""
-    app.connect("source-read", lambda app, name, text: text.__setitem__(0, _OUTSIDE.sub(r"] (`\1`)", text[0])))
+    """On the site, a link to a file outside docs/ is its text."""
+    app.connect("source-read", lambda app, name, text: text.__setitem__(0, _OUTSIDE.sub(r"\1", text[0])))
 
 # Types of parameters are words here ("path", "str or None"), not references; docs/session.md may be absent.
 suppress_warnings = ["ref.python", "toc.empty_glob"]

@@ -35,15 +35,15 @@ CASES = {
     ),
     "airtime_overhead": Case(
         "airtime_share", Small("crowded_channel", 4.0, ("air",)), Small("clean_link", 4.0, ("air",)),
-        "the same kind of link with one station: data and ACKs take most of the air.",
+        "a link of two stations alone on the channel: data and their ACKs take most of the air.",
     ),
     "ap_buffer_loss": Case(
         "time_sequence", Small("access_point_overflow", 2.0), Small("deaf_sniffer", 2.0),
-        "the sniffer missed frames that the client received: nothing was lost at the access point.", 1.5,
+        "packets were lost on the air, not at the access point. The sniffer missed one frame in five, and a missed frame looks like one that was not sent.", 1.5,
     ),
     "burst_loss": Case(
         "rate_over_time", Small("burst_loss", 4.0, ("air",)), Small("random_loss", 4.0, ("air",)),
-        "as many frames failed, but one by one and not in bursts.", 0.4,
+        "frames failed one by one, each independent of the others, not in bursts.", 0.4,
     ),
     "data_ack_collision": Case(
         "rate_over_time", Small("data_ack_collision", 4.0, ("air",)), Small("clean_udp", 4.0, ("air",)),
@@ -55,7 +55,7 @@ CASES = {
     ),
     "idle_backoff": Case(
         "time_sequence", Small("genuine_timeout", 2.0, ("sender",)), Small("application_pause", 4.0, ("sender",)),
-        "the connection was silent as long, but no timer ran: everything was acknowledged.",
+        "the application paused, so there was nothing to send. Nothing was lost, and no timer expired.",
     ),
     "missing_fast_retransmit": Case(
         "time_sequence", Small("spurious_retransmissions", 1.0, ("sender",)), Small("window_updates", 2.0, ("sender",)),
@@ -95,7 +95,7 @@ CASES = {
     ),
     "startup_overflow": Case(
         "time_sequence", Small("startup_overflow", 40.0, ("sender",)), Small("early_random_loss", 40.0, ("sender",)),
-        "a packet was lost early in the connection, but the buffer was not full.", 30.0,
+        "packets were lost at random early in the connection, and the buffer never filled.", 30.0,
     ),
     "stuck_rate": Case(
         "rate_over_time", Small("stuck_rate", 4.0, ("air",)), Small("far_station", 4.0, ("air",)),
@@ -103,11 +103,11 @@ CASES = {
     ),
     "tail_loss": Case(
         "time_sequence", Small("lost_tail", 1.0, ("sender",)), Small("tail_loss_probes", 2.0, ("sender",)),
-        "a probe repairs the loss after two round trips, without the timeout.", 1.0,
+        "a probe after two round trips is no timeout, and the data that it repeats had arrived.", 1.0,
     ),
     "usb_bottleneck": Case(
         "usb_bytes", Small("slow_bus", 2.0, ("usb",)), Small("slow_air_over_usb", 2.0, ("usb",)),
-        "the bus waits for the air: transfers are outstanding, but few bytes are completed in each frame.", 0.5,
+        "transfers are outstanding all the time, as on a slow bus, but the adapter refuses them (NAK) because the air is slow.", 0.5,
     ),
     "window_limited": Case(
         "time_sequence", Small("small_window", 1.0, ("sender",)), Small("congestion_window", 2.0, ("sender",)),

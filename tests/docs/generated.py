@@ -19,7 +19,14 @@ _MADE = "<!-- Made by `make docs`; a test fails when it is stale. -->"
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ").capitalize().replace("Usb", "USB").replace("Ack", "ACK").replace("Ap ", "AP ")
+    return (
+        name.replace("_", " ")
+        .capitalize()
+        .replace("Usb", "USB")
+        .replace("Ack", "ACK")
+        .replace(" ack", " ACK")
+        .replace("Ap ", "AP ")
+    )
 
 
 @cache
@@ -61,12 +68,29 @@ def finding(unit: registry.Tool) -> str:
     out += ["", "## What to do", "", *_remedy(unit)]
     out += ["", "## How well it works", "", *_scores(unit)]
     for name, body in text.items():
-        out += ["", f"## {name}", "", body]
+        out += ["", f"## {name}", "", _listed(body)]
     thresholds = [f"| `{key}` | {value!r} |" for key, value in unit.thresholds.items()]
     out += ["", "## Tables and thresholds", "", "Needs " + ", ".join(f"`{t}`" for t in unit.needs) + "."]
     if thresholds:
         out += ["", "| threshold | default |", "|---|---|", *thresholds]
     return "\n".join(out) + "\n"
+
+
+def _listed(body: str) -> str:
+    """A section in which lines that begin with a threshold's name are a list."""
+    out: list[str] = []
+    inside = False
+    for line in body.split("\n"):
+        if re.match(r"`\w+`: ", line):
+            out += [] if inside else [""]
+            out.append(f"* {line}")
+            inside = True
+        elif inside and not out[-1].endswith("."):
+            out.append(f"  {line}")
+        else:
+            out += ["", line] if inside else [line]
+            inside = False
+    return "\n".join(out)
 
 
 def _remedy(unit: registry.Tool) -> list[str]:
