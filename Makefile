@@ -12,7 +12,7 @@ CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace -
 PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check format bench fuzz golden docs new validate-docs clean
+.PHONY: help demo test test-fast check format bench fuzz golden docs site screenshots wheel sbom audit new validate-docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,7 +44,7 @@ check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rus
 	$(BIN)/mypy
 	cargo fmt --manifest-path rust/Cargo.toml --all --check
 	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
-	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py
+	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py tests/docs/test_links.py tests/release/test_licences.py
 
 format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff check -q --fix wlanlens cli tests benches tools
@@ -65,8 +65,43 @@ fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 golden: $(STAMP) ## write the golden tables again; read the diff
 	$(BIN)/python -m tests.golden.write
 
-docs: $(STAMP) ## write the generated pages again
+docs: $(STAMP) ## write the generated pages again, and the outputs that pages show
 	$(BIN)/python -m tests.pages
+	$(BIN)/python -m tests.docs.blocks
+
+site: $(STAMP) ## the documentation as HTML in build/site, readable without a network
+	$(BIN)/pip install -q --group docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
+	@echo "$(CURDIR)/build/site/index.html"
+
+screenshots: $(STAMP) ## take the pictures of docs/ again (needs Chromium)
+	$(BIN)/pip install -q --group docs
+	$(BIN)/python -m tests.docs.screenshots
+
+wheel: build/wheel/.done ## sdist and wheel for Linux with glibc 2.17 or newer, in dist/
+
+# The wheel is built from the unpacked sdist, in a folder that stays, so that an unchanged crate is not compiled again.
+build/wheel/.done: $(SOURCES) $(shell find wlanlens cli -name '*.py' -o -name '*.jinja' -o -name '*.js' -o -name '*.css') MANIFEST.in tools/wheel/cargo tools/wheel/zig-cc | $(STAMP)
+	$(BIN)/pip install -q --group release
+	rm -rf dist build/wheel build/sdist && mkdir -p build/wheel build/sdist
+	$(BIN)/python -m build -q --no-isolation --sdist --outdir dist .
+	tar -xzf dist/*.tar.gz -C build/sdist --strip-components=1
+	cd build/sdist && PATH="$(CURDIR)/$(BIN):$$PATH" CARGO="$(CURDIR)/tools/wheel/cargo" CARGO_TARGET_DIR="$(CURDIR)/rust/target" \
+	    PYTHONWARNINGS=ignore python -m pip wheel -q --no-build-isolation --no-deps -w ../wheel .
+	PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --plat manylinux_2_17_$$(uname -m) -w dist build/wheel/*.whl 2> build/wheel/repair.log || \
+	    { PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel show build/wheel/*.whl; exit 1; }
+	@touch $@
+	@ls -l dist | awk 'NR > 1 { printf "dist/%s: %.1f MB\n", $$NF, $$5 / 1e6 }'
+
+sbom: $(STAMP) ## what a release consists of: dist/sbom.json (CycloneDX), with licences
+	$(BIN)/pip install -q --group release
+	@mkdir -p dist
+	$(BIN)/python -m tools.release.sbom > dist/sbom.json
+
+audit: $(STAMP) ## known vulnerabilities of dependencies; needs the advisory databases of PyPI and RustSec
+	$(BIN)/pip install -q pip-audit
+	$(BIN)/pip-audit --strict --skip-editable
+	cd rust && cargo audit
 
 new: $(STAMP) ## write a running skeleton with its test: make new DETECTOR=name | SCENARIO=name | PLOT=name
 	@$(BIN)/python tools/new --detector "$(DETECTOR)" --scenario "$(SCENARIO)" --plot "$(PLOT)"
@@ -78,4 +113,4 @@ validate-docs: $(STAMP) ## score every detector over 20 seeds of every scenario,
 	$(BIN)/wlanlens validate --clocks --seeds 5 -o docs/clocks.md
 
 clean: ## remove what was built, the environment too
-	rm -rf $(VENV) demo rust/target build *.egg-info wlanlens/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo dist rust/target build *.egg-info wlanlens/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

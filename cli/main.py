@@ -12,6 +12,8 @@ from typing import NoReturn
 
 import click
 
+from wlanlens.operating_system import ALARM, CLOSED_PIPE, call_repeatedly
+
 from .start import STOPS
 
 #: Subcommands and their one line in --help, which imports none of their files.
@@ -119,7 +121,7 @@ def run(arguments: list[str]) -> int:
     except Stopped as stopped:
         return 128 + stopped.number
     except SystemExit as done:  # click's completion ends so, and a closed pipe with status 1
-        return done.code if isinstance(done.code, int) and done.code != 1 else 128 + signal.SIGPIPE
+        return done.code if isinstance(done.code, int) and done.code != 1 else CLOSED_PIPE
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
@@ -131,7 +133,7 @@ def run(arguments: list[str]) -> int:
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)
     except BrokenPipeError:
-        return 128 + signal.SIGPIPE
+        return CLOSED_PIPE
     except MemoryError:
         return _say("out of memory", UNREADABLE)
     except OSError as error:
@@ -184,8 +186,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     """
     _arrived.append(number)
     signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, _stop_again)
-    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
+    call_repeatedly(_stop_again, _AGAIN_S)
     raise Stopped(number)
 
 
@@ -217,7 +218,7 @@ def _open_standard_files() -> None:
 
 
 def _end(status: int) -> NoReturn:
-    for number in (*STOPS, signal.SIGALRM):
+    for number in (*STOPS, *ALARM):
         signal.signal(number, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

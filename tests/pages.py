@@ -1,9 +1,13 @@
-"""The generated pages: docs/tables.md, detectors.md, scenarios.md and json-schema.json. `make docs` writes them, a test says when they are stale."""
+"""The generated pages: tables.md, detectors.md, scenarios.md, json-schema.json, and those of tests/docs/generated.py.
+
+`make docs` writes them, a test says when they are stale.
+"""
 
 from __future__ import annotations
 
 from tests import json_schemas
 from tests.captures import ROOT
+from tests.docs import blocks, generated
 from wlanlens import registry
 from wlanlens.detection.remedy import Remedy
 from wlanlens.tables import reference_page
@@ -52,18 +56,21 @@ def scenarios() -> str:
 
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    return {
+    made = {
         "tables.md": reference_page.markdown(),
         "detectors.md": detectors(),
         "scenarios.md": scenarios(),
         "json-schema.json": json_schemas.document(),
     }
+    return made | generated.pages() | {"not_run.md": blocks.not_run_page()}
 
 
 def main() -> None:
     """Write the pages."""
     for name, text in pages().items():
-        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        path = ROOT / "docs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -54,13 +54,17 @@ SLOW = {
     "exchange": "compares all captures with tshark",
     "usb": "compares all captures with tshark",
     "flow": "reads every kernel capture; runs tcptrace",
+    "release/test_wheel.py": "builds the wheel and installs it in new environments",
+    "release/test_operating_system.py": "starts Python for each test",
+    "docs/test_commands.py": "runs every command of the documentation",
+    "docs/test_site.py": "builds the documentation",
     "ledger/test_shared_scores.py": "analyses every kernel and labelled capture",
 }
 
 #: What takes longest begins first: tests that wait for a browser leave their core to other workers, and no worker ends with a
 #: test of half a minute while the others have nothing left.
 FIRST = (
-    "report/test_browser.py", "report/test_layers.py", "report/test_air.py", "report/test_experiments.py", "test_badinputs.py",
+    "release/test_wheel.py", "report/test_browser.py", "report/test_layers.py", "report/test_air.py", "report/test_experiments.py", "test_badinputs.py",
     "ledger/test_shared_scores.py",
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ PACKAGE = ROOT / "wlanlens"
 ORDER = (
     "formatting",
     "errors",
+    "operating_system",
     "tables",
     "registry",
     "parsers",
@@ -39,7 +40,7 @@ ORDER = (
 
 #: Rooms beside it, and what they may import: `wlanlens` is the public names.
 BESIDE = {
-    "simulation": {"wlanlens", "errors", "formatting", "registry", "detection"},
+    "simulation": {"wlanlens", "errors", "operating_system", "formatting", "registry", "detection"},
     "scenarios": {"registry", "simulation"},
     "validation": {"wlanlens", *ORDER, "simulation", "scenarios"},
     "models": {"registry", "reproduction"},

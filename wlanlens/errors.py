@@ -128,6 +128,13 @@ class BadKey(WrongUse):
         self.line = line
 
 
+class UnsupportedSystem(WlanlensError):
+    """The operating system lacks what this needs."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"this system has no {what}", next="run it on Linux")
+
+
 class MissingTable(WlanlensError):
     """The trace does not have this table."""
 

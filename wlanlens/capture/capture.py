@@ -17,6 +17,7 @@ from wlanlens.capture.container import records_of
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
+from wlanlens.operating_system import NO_WAIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,7 +166,7 @@ class Capture:
         if self.size_bytes() is None:
             return None
         # O_NONBLOCK: what was a regular file just now may be a pipe.
-        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | NO_WAIT), "rb") as file:
             return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
 
     def records(self, numbers: Iterable[int]) -> list[Record]:
@@ -308,7 +309,7 @@ class Capture:
 
     @property
     def link_types(self) -> list[tuple[int, int]]:
-        """(LINKTYPE_ value, number of records), so far as the file was read."""
+        """(``LINKTYPE_`` value, number of records), so far as the file was read."""
         return list(self.info.get("link_types", []))
 
     @property

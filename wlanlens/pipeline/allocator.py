@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 
-# mallopt(3) of glibc.
-_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
+from wlanlens.operating_system import configure_malloc, trim_malloc
 
 
 def settle() -> None:
@@ -19,14 +16,9 @@ def settle() -> None:
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_ARENA_MAX, 2)
-        mallopt(_MMAP_THRESHOLD, 4 << 20)
-        mallopt(_TRIM_THRESHOLD, 16 << 20)
+    configure_malloc(arenas=2, mmap_threshold=4 << 20, trim_threshold=16 << 20)
 
 
 def give_back() -> None:
     """Return free pages inside the heap to the system: it saves 56 MiB for each million packets of short connections."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    trim_malloc()

@@ -7,7 +7,6 @@ under one of our names is replaced, not followed; a lock keeps two runs from wri
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from wlanlens import tables
+from wlanlens import operating_system, tables
 from wlanlens.errors import OutputError
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import (
@@ -100,9 +99,9 @@ class Output:
     def _take_lock(self) -> None:
         path = self.path / LOCK
         while True:
-            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | operating_system.NO_FOLLOW, 0o666)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                operating_system.lock(lock)
             except BlockingIOError:
                 os.close(lock)
                 self._made.clear()
@@ -112,7 +111,7 @@ class Output:
             # Another run may have removed this name between our open and our lock.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock), os.lstat(path)):
-                    self._lock, self._replacing = lock, os.pread(lock, len(_REPLACING), 0) == _REPLACING
+                    self._lock, self._replacing = lock, os.read(lock, len(_REPLACING)) == _REPLACING
                     return
             os.close(lock)
 

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wlanlens.operating_system import NO_FOLLOW, NO_WAIT
+
 Made = TypeVar("Made")
 
 #: Largest JSON file that is read. 10 000 findings with 1000 packets of evidence each are 120 MB.
@@ -38,8 +40,7 @@ def read(path: Path) -> Any:
         It is no regular file, or its content is not valid.
     """
     try:
-        # O_NONBLOCK: a FIFO without a writer would block for ever.
-        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = os.open(path, os.O_RDONLY | NO_FOLLOW | NO_WAIT)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
+from wlanlens.operating_system import NO_FOLLOW
 from wlanlens.pipeline.file_names import TABLES, part
 from wlanlens.pipeline.output_dir import Output, Scratch
 
@@ -115,7 +116,7 @@ class TableWriter(ABC):
         import pyarrow as pa
 
         # Exclusive creation: a symbolic link under this name is refused, not followed.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666))
         self._file = pa.OSFile(str(path), "wb")
         return self._file
 

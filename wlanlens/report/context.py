@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wlanlens import formatting
 from wlanlens.detection import capture_needs
-from wlanlens.detection.finding import SEVERITIES, Group, grouped
+from wlanlens.detection.finding import SEVERITIES, Group
 from wlanlens.detection.findings import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS

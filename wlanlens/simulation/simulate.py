@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import json
 import math
 import os
@@ -16,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import _core
+from wlanlens import _core, operating_system
 from wlanlens.detection import finding
 from wlanlens.detection.finding import Finding
 from wlanlens.errors import OutputError, file_errors
@@ -241,10 +240,10 @@ def _staged(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """A lock that keeps two runs from writing to one directory; it ends with the process."""
-    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    lock = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            operating_system.lock(lock)
         except BlockingIOError:
             raise OutputError("another wlanlens is writing to this directory", path=printable(str(folder))) from None
         yield

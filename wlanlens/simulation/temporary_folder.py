@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -10,6 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from wlanlens import operating_system
 
 
 @contextmanager
@@ -23,14 +24,17 @@ def temporary_folder(name: str) -> Iterator[Path]:
     for left in Path(tempfile.gettempdir()).glob(prefix + "*"):
         remove_abandoned(left)
     lock = None
-    while lock is None:
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
-        lock = _lock(folder)
     try:
+        # Ctrl-C between the making of the folder and the lock would leave it.
+        with operating_system.held_back(operating_system.STOPS):
+            while lock is None:
+                folder = Path(tempfile.mkdtemp(prefix=prefix))
+                lock = _lock(folder)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
 
 
 @contextmanager
@@ -47,7 +51,11 @@ def remove_abandoned(folder: Path) -> None:
     """Remove a temporary folder of this user that no running process has locked."""
     with suppress(OSError):
         found = folder.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and (lock := _lock(folder)) is not None:
+        if (
+            stat.S_ISDIR(found.st_mode)
+            and operating_system.is_own(found.st_uid)
+            and (lock := _lock(folder)) is not None
+        ):
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
 
@@ -55,11 +63,11 @@ def remove_abandoned(folder: Path) -> None:
 def _lock(folder: Path) -> int | None:
     """Lock a folder; None where another process has the lock or has removed the folder."""
     try:
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        lock = os.open(folder, os.O_RDONLY | operating_system.FOLDER | operating_system.NO_FOLLOW)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        operating_system.lock(lock)
         if os.path.samestat(os.fstat(lock), folder.lstat()):
             return lock
     except (BlockingIOError, FileNotFoundError):

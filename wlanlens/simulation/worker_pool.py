@@ -18,6 +18,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wlanlens import operating_system
 from wlanlens.errors import WlanlensError
 from wlanlens.simulation.temporary_folder import remove_abandoned
 
@@ -26,8 +27,6 @@ Result = TypeVar("Result")
 
 #: Time that a worker may take to end on request, s.
 _PATIENCE_S = 5.0
-#: Signals that end a run.
-_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class WorkerDied(WlanlensError):
@@ -105,11 +104,8 @@ def _begin(work: Callable[[Job], Any], job: Job, within: Path | None) -> _Worker
     process = context.Process(target=_serve, args=(work, theirs, within), name="wlanlens-worker", daemon=True)
     # Until the process has its own handlers, signals of the terminal wait: its interpreter would print a traceback.
     resource_tracker.ensure_running()  # it would unblock them
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
-    try:
+    with operating_system.held_back(operating_system.STOPS):
         process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     worker = _Worker(process, ours, job)
     _hand(worker)
@@ -137,7 +133,9 @@ def _died(worker: _Worker) -> WorkerDied:
     worker.process.join(_PATIENCE_S)
     code = worker.process.exitcode
     how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
-    short = "; it may have been out of memory, fewer jobs at once would help" if code == -signal.SIGKILL else ""
+    short = (
+        "; it may have been out of memory, fewer jobs at once would help" if code == -operating_system.KILLED else ""
+    )
     return WorkerDied(f"a worker process {how} at {worker.job!r:.300}{short}", next="what was done before is kept")
 
 
@@ -166,10 +164,9 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, within: Path | None) ->
 def _work(work: Callable[[Any], Any], pipe: Connection, within: Path | None) -> None:
     # Ctrl-C reaches every process of the terminal; the main process decides about the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, _leave)
+    signal.signal(signal.SIGTERM, _leave)
     sys.unraisablehook = _leave_later
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+    operating_system.let_through(operating_system.STOPS)
     threading.Thread(target=_follow_parent, args=(within,), daemon=True).start()
     while True:
         try:
@@ -195,7 +192,7 @@ def _leave(_number: int, _frame: object) -> None:
 def _leave_later(lost: sys.UnraisableHookArgs) -> None:
     """Raise SystemExit again if the signal came in a callback from which no exception gets out, such as a weak reference's."""
     if isinstance(lost.exc_value, SystemExit):
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        operating_system.call_soon(_leave)
     else:
         sys.__unraisablehook__(lost)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import math
 import os
-import resource
-import signal
 import stat
 import time
 from typing import TYPE_CHECKING
 
+from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
 from wlanlens.errors import AlignmentError, OutputError, WlanlensError
 from wlanlens.formatting import printable
@@ -24,35 +21,25 @@ if TYPE_CHECKING:
 
 #: Address space that threads take and do not use: stacks and arenas.
 _UNUSED_BYTES = 256 << 20
-_PR_SET_PDEATHSIG = 1
 
 
 def limit(job: Job, program_bytes: int) -> None:
     """Limit this process: memory, CPU time, no core file; it ends when its parent ends."""
-    with contextlib.suppress(OSError, AttributeError):  # Linux only
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_AS, program_bytes + _UNUSED_BYTES + job.options.memory_bytes)
+    operating_system.end_with_parent()
     # More than the time by the clock on all cores is impossible: this holds where the clock's limit does not.
-    _lower(resource.RLIMIT_CPU, math.ceil(job.options.timeout_s * (os.cpu_count() or 1)) + 1)
-
-
-def _lower(what: int, value: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(what, (value, hard))
+    cpu_s = math.ceil(job.options.timeout_s * (os.cpu_count() or 1)) + 1
+    operating_system.limit_process(program_bytes + _UNUSED_BYTES + job.options.memory_bytes, cpu_s)
 
 
 def analyse(job: Job, keys: Keys) -> Row:
     """Analyse the trace, write its record, and return its row."""
     begun = time.monotonic()
     row = _analyse(job, keys)
-    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s, peak_bytes = operating_system.own_usage()
     row |= {
         "seconds": round(time.monotonic() - begun, 3),
-        "cpu_s": round(used.ru_utime + used.ru_stime, 3),
-        "peak_bytes": used.ru_maxrss * 1024,
+        "cpu_s": round(cpu_s, 3),
+        "peak_bytes": peak_bytes,
     }
     if row["status"] in ("done", "unreadable", "refused"):
         try:

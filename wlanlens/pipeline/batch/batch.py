@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -14,6 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.errors import OutputError, WlanlensError
@@ -257,11 +257,13 @@ def _directory(out: Path, shard: str) -> Iterator[Path]:
         if not (out / MARK).exists():
             about = {"wlanlens": version(), "salt": os.urandom(16).hex()}
             runs_table.replace_file(out / MARK, lambda path: _write(path, json.dumps(about) + "\n"))
-        lock = os.open(out / f".{shard.replace('/', '-of-')}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        lock = os.open(
+            out / f".{shard.replace('/', '-of-')}.lock", os.O_RDWR | os.O_CREAT | operating_system.NO_FOLLOW, 0o666
+        )
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=shown) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        operating_system.lock(lock)
     except BlockingIOError:
         os.close(lock)
         raise OutputError("another `wlanlens batch` is writing to this directory", path=shown) from None
@@ -293,7 +295,7 @@ def _write_summary(folder: Path, jobs: Sequence[Job], rows: Mapping[str, Row]) -
     """Write runs.parquet and index.html of the traces that are finished, those of other shards too."""
     with open(folder / MARK, "rb") as mark:
         # One shard at a time: the last one sees the records of all others.
-        fcntl.flock(mark, fcntl.LOCK_EX)
+        operating_system.lock(mark.fileno(), wait=True)
         every: list[dict[str, Any]] = list(rows.values())
         for job in jobs:
             if job.run not in rows and (record := read_record(job.folder)) is not None:

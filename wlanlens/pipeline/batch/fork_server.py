@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
-from wlanlens import registry
+from wlanlens import operating_system, registry
 from wlanlens.capture.decryption_keys import Keys
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch.analysis_process import analyse, limit, out_of_memory
@@ -78,7 +78,7 @@ class _Server:
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._connection, self._keys = connection, keys
         self._running: dict[int, _Running] = {}
-        self._program_bytes = _address_space()
+        self._program_bytes = operating_system.address_space_bytes()
 
     def run(self) -> None:
         """Serve until the connection closes."""
@@ -99,7 +99,7 @@ class _Server:
 
     def _start(self, job: Job) -> None:
         answer, theirs = os.pipe()
-        errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        errors = operating_system.nameless_file()
         begun = time.monotonic()
         process = os.fork()
         if not process:
@@ -143,7 +143,7 @@ class _Server:
             row |= {
                 "seconds": round(time.monotonic() - one.begun, 3),
                 "cpu_s": round(used.ru_utime + used.ru_stime, 3),
-                "peak_bytes": used.ru_maxrss * 1024,
+                "peak_bytes": operating_system.peak_bytes(used.ru_maxrss),
             }
         if row["status"] in ("killed", "timeout"):
             if row["status"] == "killed" and one.job.earlier + 1 < ATTEMPTS:
@@ -155,13 +155,13 @@ class _Server:
 
     def _ended(self, one: _Running, code: int, said: str) -> Row:
         """The row of an analysis whose process ended without one."""
-        if one.late or code == -signal.SIGXCPU:
+        if one.late or code == -operating_system.OUT_OF_CPU_TIME:
             return one.job.row("timeout", f"not done after {one.job.options.timeout_s:g} s")
-        if code == -signal.SIGABRT and _NO_MEMORY in said:
+        if code == -operating_system.ABORTED and _NO_MEMORY in said:
             return one.job.row("killed", out_of_memory(one.job))
         said = printable(next((line.strip() for line in reversed(said.split("\n")) if line.strip()), ""), 300)
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        short = "; the machine may have been out of memory" if code == -signal.SIGKILL else ""
+        short = "; the machine may have been out of memory" if code == -operating_system.KILLED else ""
         return one.job.row("killed", how + short + (f": {said}" if said else ""))
 
     def _end_late(self) -> None:
@@ -189,7 +189,7 @@ def _kill(process: int) -> None:
     # Its group does not exist before it has called setsid.
     for end in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            end(process, signal.SIGKILL)
+            end(process, operating_system.KILLED)
 
 
 def _said(errors: int) -> str:
@@ -197,12 +197,3 @@ def _said(errors: int) -> str:
     size = os.lseek(errors, 0, os.SEEK_END)
     os.lseek(errors, max(0, size - _SAID_BYTES), os.SEEK_SET)
     return os.read(errors, _SAID_BYTES).decode(errors="replace")
-
-
-def _address_space() -> int:
-    """Bytes of address space that this process takes now."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 1 << 30  # no /proc: more than the libraries take

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from wlanlens.operating_system import NO_FOLLOW, NO_WAIT
 from wlanlens.pipeline.batch.trace_files import CaptureFile
 from wlanlens.pipeline.description import version
 from wlanlens.pipeline.file_names import (
@@ -155,7 +156,7 @@ def write_record(job: Job, row: Row) -> None:
 def read_record(folder: str) -> Mapping[str, Any] | None:
     """The record in a folder, or None if there is no valid one."""
     try:
-        with open(os.open(os.path.join(folder, RECORD), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(os.open(os.path.join(folder, RECORD), os.O_RDONLY | NO_FOLLOW | NO_WAIT), "rb") as file:
             record = json.loads(file.read(_RECORD_BYTES))
     except (OSError, ValueError, RecursionError):
         return None

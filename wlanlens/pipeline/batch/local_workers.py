@@ -12,6 +12,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from wlanlens import operating_system
 from wlanlens.capture.decryption_keys import Keys
 from wlanlens.errors import WlanlensError
 from wlanlens.pipeline.batch.job import ATTEMPTS, Job, Row, finish_failed
@@ -37,6 +38,7 @@ class ForkServer:
     """
 
     def __init__(self, keys: Keys) -> None:
+        operating_system.require_fork()
         self._keys = keys
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from wlanlens import tables
 from wlanlens.errors import CorruptCapture, OutputError, WlanlensError
 from wlanlens.formatting import printable
+from wlanlens.operating_system import NO_FOLLOW, NO_WAIT
 from wlanlens.pipeline.batch.runs_table import replace_file, write_table
 from wlanlens.pipeline.description import version
 from wlanlens.pipeline.file_names import TABLES, part
@@ -133,7 +134,7 @@ def _whole(folder: Path, parts: int, name: str) -> pa.Table:
     want, read = tables.schema(name), []
     for number in range(parts):
         # A symbolic link in a stranger's directory could point anywhere, and a pipe would never end.
-        with open(os.open(folder / part(number), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(os.open(folder / part(number), os.O_RDONLY | NO_FOLLOW | NO_WAIT), "rb") as file:
             data = pa.BufferReader(file.read())
         try:
             # No threads and no reading ahead: both take longer than such a small file.

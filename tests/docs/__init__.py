@@ -1,0 +1,1 @@
+"""The documentation: its generated pages, its pictures, its links and its commands."""

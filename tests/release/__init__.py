@@ -1,0 +1,1 @@
+"""What is released: the wheel, versions, licences, systems other than this one."""
