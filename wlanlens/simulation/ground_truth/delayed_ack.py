@@ -86,10 +86,10 @@ def findings(facts: Truth) -> list[Finding]:
         acked_at, acked = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))
         timeouts = np.asarray(expired.filter(mine)["t_ns"])
-        sender = side(facts, flow, there)
+        filled = side(facts, flow, there).window_filled(np.array([e["t_ns"] for e in fired]))
         waits = []
-        for e in fired:
-            if sender.window_filled(np.int64(e["t_ns"])):
+        for e, no_room in zip(fired, filled.tolist(), strict=True):
+            if no_room:
                 # The receiver's window has no room for a second segment.
                 continue
             sent, said = int(np.searchsorted(made, e["t_ns"])), int(np.searchsorted(ack_made, e["t_ns"]))
