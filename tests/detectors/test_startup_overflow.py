@@ -130,3 +130,12 @@ def test_overflows_in_kernel_captures(name: str, packets: int) -> None:
 )
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []
+
+
+def test_undecided_where_chance_explains_the_losses() -> None:
+    made = trace(flows(), segments=started((12, 14, 16, 18)))
+    assert len(run(CODE, made)[0]) == 1
+    findings, undecided = run(CODE, made, chance_share=0.0)
+    assert not findings
+    assert [u.count for u in undecided] == [1]
+    assert "frequent" in undecided[0].sentence
