@@ -8,6 +8,7 @@ import pytest
 from tests.detectors import changed, worlds
 from tests.detectors.air import SUBJECT_AB
 from tests.detectors.made import run
+from wlanlens.detection.toolkit.bursts import Bursts
 
 CODE = "burst_loss"
 
@@ -74,3 +75,25 @@ def test_a_lone_ack_ends_a_burst() -> None:
     ):
         table = changed.with_column(table, name, values)
     assert run(CODE, changed.replaced(made, exchanges=table)) == ([], [])
+
+
+@pytest.mark.parametrize(("neighbours", "expected", "z", "shown"), [(233, 189.5, 9.6, True), (9, 2.9, 3.9, False)])
+def test_frequent_errors_are_judged_by_their_own_spread(
+    neighbours: int, expected: float, z: float, shown: bool
+) -> None:
+    """233 bad neighbours, where chance gives 189.5 with a spread of 4.5, are bursts; a Poisson spread of 13.8 hides them."""
+    made = Bursts(
+        0,
+        slice(0, 400),
+        400,
+        280,
+        47,
+        27,
+        (1, 2),
+        neighbours=neighbours,
+        expected=expected,
+        z=z,
+        cost_s=0.0,
+        evidence=np.zeros(0),
+    )
+    assert (made.p_value <= 0.001) is shown

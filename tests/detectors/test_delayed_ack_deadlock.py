@@ -39,14 +39,55 @@ def test_the_cost_is_each_wait_less_the_round_trip() -> None:
     assert "cwnd was one segment" in found.sentence
 
 
-def test_the_first_segment_counts_alone() -> None:
-    assert codes(lone(count=1)) == [pytest.approx(0.1)]
+def first_alone(next_rtt_ms: float = 6.0, next_len: int = MSS) -> list[dict[str, object]]:
+    """A connection's first segment waits for its ACK, and the next two take a round trip of this length."""
+    rows = lone(count=1)
+    rows[-1]["len"] = next_len
+    t, rtt = 1000.0 + 105.0 + 0.02, {"rtt_ns": int(next_rtt_ms * MS)}
+    rows.append(data(4, t, 1 + MSS + next_len, peer_window_bytes=32_768))
+    rows.append(ack(5, t + next_rtt_ms, 1 + MSS + next_len, **rtt))
+    return [*rows, ack(6, t + next_rtt_ms, 1 + 2 * MSS + next_len, **rtt)]
+
+
+def test_the_first_segment_counts_alone_on_a_calm_path() -> None:
+    assert codes(first_alone()) == [pytest.approx(0.1)]
+
+
+def test_the_answer_to_a_second_syn_ack_is_no_duplicate_of_data() -> None:
+    rows = first_alone()
+    answer = {**ack(2, 1050.0, 1), "kind": "dupack", "dupacks": 1}
+    for row in rows[1:]:
+        row["packet"] += 1  # type: ignore[operator]
+    both = flows(tap_rtt_min_ns=5 * MS, handshake_rtt_ns=5 * MS, segment_max_bytes=MSS, syn_packets=2)
+    assert codes([rows[0], answer, *rows[1:]], both) == [pytest.approx(0.1)]
+    assert codes([rows[0], answer, *rows[1:]]) == []
+
+
+def test_one_late_ack_among_others_is_no_timer() -> None:
+    assert codes(first_alone(next_rtt_ms=60.0)) == []
+
+
+def test_a_single_wait_without_later_round_trips_is_no_timer() -> None:
+    assert codes(lone(count=1)) == []
+
+
+def test_a_copy_of_data_that_had_arrived_is_acknowledged_at_once() -> None:
+    # The path delays the ACK of each such copy by 100 ms.
+    rows: list[dict[str, object]] = []
+    for i in range(3):
+        seq, t = 1 + i * MSS, 1000.0 + 400 * i
+        rows.append(data(3 * i + 1, t, seq, peer_window_bytes=32_768))
+        rows.append(again(3 * i + 2, t + 250, seq, peer_window_bytes=32_768, spurious=True, trigger="rto"))
+        rows.append(ack(3 * i + 3, t + 399.98, seq + MSS))
+    rows.append(data(10, 1000.0 + 1200, 1 + 3 * MSS, peer_window_bytes=32_768))
+    assert codes(rows) == []
+    for row in rows:
+        row.pop("spurious", None)
+    assert len(codes(rows)) == 1
 
 
 def test_a_short_next_segment_names_nagle() -> None:
-    rows = lone(count=1)
-    rows[-1]["len"] = 200
-    (found,), _ = run(CODE, trace(FLOWS, segments=rows))
+    (found,), _ = run(CODE, trace(FLOWS, segments=first_alone(next_len=200)))
     assert "Nagle" in found.sentence
 
 
@@ -168,8 +209,8 @@ def test_no_finding_in_simulations_without_stalls(scenario: str, parameters: dic
 
 def test_the_first_ack_of_each_connection_counts_from_its_own_segment() -> None:
     """The rows of the connection before, which came later in the capture, end with another ACK."""
-    later = [{**row, "packet": row["packet"] + 100} for row in lone(count=1)]
-    second = [{**row, "flow": 1, "t_ns": row["t_ns"] - 500 * MS} for row in lone(count=1)]
+    later = [{**row, "packet": row["packet"] + 100} for row in first_alone()]
+    second = [{**row, "flow": 1, "t_ns": row["t_ns"] - 500 * MS} for row in first_alone()]
     flow_rows = [*FLOWS, *({**row, "flow": 1} for row in FLOWS)]
     found, _ = run(CODE, trace(flow_rows, segments=[*second, *later]))
     assert [f.cost_s for f in found] == [pytest.approx(0.1)] * 2

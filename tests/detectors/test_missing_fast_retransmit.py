@@ -32,6 +32,27 @@ def test_no_finding_after_a_fast_retransmit(t_ms: float) -> None:
     assert run(CODE, trace(segments=sorted(rows, key=lambda r: r["t_ns"]))) == ([], [])
 
 
+def test_the_answer_may_wait_in_the_queue_before_the_tap() -> None:
+    rows = [data(1, 0, HOLE), *dupacks(), again(60, 500, HOLE, trigger="fast"), ack(61, 520, HOLE + MSS)]
+    assert run(CODE, trace(segments=rows)) == ([], [])
+
+
+def test_a_timer_as_fast_as_a_fast_retransmit_is_not_wrong() -> None:
+    rows = [data(1, 0, HOLE), *dupacks(), again(60, 115, HOLE, trigger="rto"), ack(61, 130, HOLE + MSS)]
+    assert run(CODE, trace(segments=rows)) == ([], [])
+
+
+def test_one_finding_lists_all_reasons() -> None:
+    later = [{**row, "packet": row["packet"] + 50, "t_ns": row["t_ns"] + 1000 * MS} for row in dupacks()]  # type: ignore[operator]
+    for row in later:
+        row["rel_ack"] = HOLE + 5 * MSS
+    rows = [*dupacks(), ack(70, 400, HOLE + MSS), *later, ack(120, 1400, HOLE + 6 * MSS)]
+    (finding,), _ = run(CODE, trace(segments=rows, timeouts=[timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)]))
+    assert finding.values["runs_count"] == 2
+    assert finding.values["reason"] == "after_timeout, filled_without_retransmission"
+    assert (finding.t_start_ns, finding.t_end_ns) == (102 * MS, 1102 * MS)
+
+
 def test_after_a_timeout() -> None:
     late = [ack(70, 400, HOLE + MSS)]
     expiry = timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)
@@ -170,6 +191,13 @@ def test_no_finding_in_other_kernel_captures(name: str) -> None:
 def test_answers_to_copies_of_a_syn_request_nothing() -> None:
     rows = [ack(50 + i, 100 + i, 1, kind="dupack", dupacks=i) for i in range(4)]
     assert run(CODE, trace(flows(syn_packets=3), segments=[data(1, 90, 1), *rows, ack(60, 900, 1 + MSS)])) == ([], [])
+
+
+def test_undecided_where_the_capture_ends_in_a_fast_recovery() -> None:
+    episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
+    found, undecided = run(CODE, trace(segments=dupacks(), recoveries=[episode]))
+    assert not found
+    assert [u.count for u in undecided] == [1]
 
 
 def test_undecided_where_the_capture_ends_while_the_segment_is_missing() -> None:

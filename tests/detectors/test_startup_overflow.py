@@ -136,3 +136,12 @@ def test_lost_segments_that_are_no_first_transmissions() -> None:
     """Nothing that the tap calls a first transmission was sent between the first loss and its retransmission."""
     rows = [row for row in started((20, 21, 22, 23, 24)) if not 20 < row["packet"] <= 60]
     assert not run(CODE, trace(segments=rows))[0]
+
+
+def test_undecided_where_chance_explains_the_losses() -> None:
+    made = trace(flows(), segments=started((12, 14, 16, 18)))
+    assert len(run(CODE, made)[0]) == 1
+    findings, undecided = run(CODE, made, chance_share=0.0)
+    assert not findings
+    assert [u.count for u in undecided] == [1]
+    assert "frequent" in undecided[0].sentence

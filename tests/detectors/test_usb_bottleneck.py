@@ -174,3 +174,11 @@ def test_pauses_of_the_application_cost_nothing() -> None:
     (finding,), _ = run(rows)
     assert finding.values["busy_s"] == pytest.approx(5.2, rel=0.01)
     assert finding.cost_s < 5.2
+
+
+@pytest.mark.parametrize(
+    "incomplete", [{"done_bytes": 0, "asked_bytes": 0}, {"t_submit_ns": None, "submit_packet": None}]
+)
+def test_no_finding_without_a_whole_transfer(incomplete: dict[str, Any]) -> None:
+    """USBPcap records of an endpoint of which no transfer is captured from submission to completion, or carries data."""
+    assert run([{**row, **incomplete} for row in urbs([25.0] * 200)]) == ([], [])

@@ -72,8 +72,8 @@ def burst_loss(
     All MPDUs of one A-MPDU are one trial, bad when at least half of them failed. A burst is a run of bad frames from one
     transmitter to one receiver, retries included; a burst of lost packets is a run of dropped MSDUs. Under the null
     hypothesis errors are independent, with a failure rate for each bit rate, length class and block of frames: so rate
-    probing, long frames and a drifting link are no bursts. The p-value of the number of bad neighbours is the larger of
-    a normal and a Poisson one. A link that is dead for longer than a block shows in a run of lost packets that
+    probing, long frames and a drifting link are no bursts. The p-value of the number of bad neighbours is normal, and no
+    less than a Poisson one where fewer than ten are expected. A link that is dead for longer than a block shows in a run of lost packets that
     independent losses do not make (A-MPDUs count as one packet).
     `least_frames_count`: trials needed; 1 % of 200 makes two bad frames. `least_fer_share`: a lower FER costs too little.
     `burst_factor`: the mean burst over that of independent errors; 802.11b links on which TCP did well had 1.04, the

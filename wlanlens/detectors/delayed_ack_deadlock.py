@@ -19,6 +19,7 @@ from wlanlens.detection.toolkit import (
     key_groups,
     lone_segments,
     moment,
+    round_trip_samples,
     times,
 )
 from wlanlens.registry import detector
@@ -56,6 +57,8 @@ def delayed_ack_deadlock(
     calm_ms: float = 1000.0,
     min_single_acks: int = 20,
     min_waits_count: int = 2,
+    around_count: int = 3,
+    calm_factor: float = 2.0,
     waited_share: float = 0.25,
     at_once_share: float = 0.2,
 ) -> Iterator[Finding | Undecided]:
@@ -86,8 +89,9 @@ def delayed_ack_deadlock(
     echo the ACK's timestamp (RFC 7323), and the segment that of the previous ACK: an older echo shows that it was not alone.
     Undecided there without timestamps.
     `calm_ms`: twice the longest timer after a retransmission the receiver has no holes to fill.
-    `min_waits_count`: at least this many, except for a connection's first segment, before which nothing can be late;
-    a single one may be a frame that was late on the air.
+    `min_waits_count`: at least this many; a single one may be a frame that was late on the air.
+    `around_count`, `calm_factor`: a connection's first segment counts alone where its wait is this many times as long as the median
+    delay of as many round trips after it, of two at least (one may be a delayed ACK, too): the path does not make ACKs that late.
     `waited_share`: of the lone segments after which the sender continued, at least this share waited: a timer delays all but
     those acknowledged at once at a connection's start or after a gap; a slow frame on the air delays one in ten.
     `at_once_share`: after at least this share of the lone segments that waited, the sender continued at once; an
@@ -128,12 +132,31 @@ def delayed_ack_deadlock(
         key = found.key[waits[first]]
         lone = _number_of(key, found.key[found.alone & found.at_once])
         enough = (length >= min_waits_count) & (length >= waited_share * lone)
-        enough |= found.sends["rel_seq"][found.segment[waits[first]]] == 1
+        alone = found.sends["rel_seq"][found.segment[waits[first]]] == 1
+        enough |= alone & _stands_out(facts, found, waits[first], around_count, calm_factor)
         enough &= length >= at_once_share * _number_of(key, found.key[late & found.continued])
         yield from _findings(
             facts, found, [waits[first[n] : first[n] + length[n]] for n in np.flatnonzero(enough)], lone[enough]
         )
     yield from facts.undecided_without_acks(CODE)
+
+
+def _stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float) -> Array:
+    """Whether each wait is this many times as long as the median delay of the round trips sampled next; not where fewer than
+    two were."""
+    samples = facts.cached(round_trip_samples)
+    key, waited = found.key[waits], found.waited_ns[waits]
+    shortest = facts.flow_values("tap_rtt_min_ns", key)
+    out = np.zeros(len(waits), bool)
+    if not len(samples):
+        return out
+    own = samples.last_until("packet", key, found.acks["packet"][waits])
+    own = np.where(own >= 0, own, np.searchsorted(samples.key, key) - 1)
+    for i, at in enumerate(own.tolist()):
+        later = samples["rtt_ns"][at + 1 : at + 1 + around][samples.key[at + 1 : at + 1 + around] == key[i]]
+        if len(later) > 1:
+            out[i] = waited[i] >= factor * (np.sort(later)[len(later) // 2] - shortest[i])
+    return out
 
 
 def _number_of(keys: Array, among: Array) -> Array:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,10 @@ from wlanlens.detection.toolkit import (
     Undecided,
     dupack_answers,
     duration,
+    key_groups,
     moment,
     third_dupacks,
+    times,
 )
 from wlanlens.registry import detector
 
@@ -70,7 +73,7 @@ def missing_fast_retransmit(
     -------------
     Runs of three or more duplicate ACKs without a retransmission of the segment that they request, and whether that was right or
     wrong. A wrong one costs the time from the third duplicate ACK to the retransmission or the ACK of new data, less the time of a
-    fast retransmit. A right one costs nothing; there is one finding for each flow and reason.
+    fast retransmit. A right one costs nothing; there is one finding for each direction, with all reasons.
 
     Why it happens
     --------------
@@ -80,11 +83,13 @@ def missing_fast_retransmit(
 
     How it decides
     --------------
-    The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or
-    within `wait_rtts` round trips and `min_wait_ms` after it: a round trip covers the reordering window of RACK (RFC 8985), 20 ms
-    the scheduling of a busy host. An earlier one is no longer in flight, outside fast recovery, where the third duplicate ACK
-    answers data sent after it. A fast recovery sends a byte once: a retransmission since its start is the answer. The
-    timer's retransmissions after the duplicate ACKs answer none. Otherwise the reason is the first of these:
+    The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or after
+    it and before new data is acknowledged: nothing else causes it, and a long queue before the tap may delay it. The timer's
+    retransmissions after the duplicate ACKs answer none; it is not wrong to leave the byte to a timer that expires no later. An
+    earlier one is no longer in flight, outside fast recovery, where the third duplicate ACK answers data sent after it. A fast
+    recovery sends a byte once: a retransmission since its start is the answer.
+    `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
+    20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
     `after_timeout`: the ACK is not above what had been sent at an earlier expiry;
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
     `spurious_retransmissions`: at least three retransmissions below that ACK in the last `cause_s` seconds (longer than any round
@@ -99,7 +104,7 @@ def missing_fast_retransmit(
     -------------
     On a path that reorders, data overtakes a retransmission, which then counts as lost. Window updates and keep-alives
     repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
-    retransmission: a wrong case is undecided there, as it is where the capture ends before the segment arrives. Copies of a SYN
+    retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
     are answered with ACKs of byte 1, which request nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
 
@@ -132,7 +137,11 @@ def missing_fast_retransmit(
     entered = _latest(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
     since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
     sent, by_timer = dupack_answers(facts, third, copies, since)
-    missing = (sent == NULL) | (sent > third["t_ns"] + wait) | (by_timer & (sent > third["t_ns"]))
+    new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
+    acked = acks.t_ns(new_data)
+    # Before new data is acknowledged only the timer or these duplicate ACKs can cause a retransmission of that byte.
+    late = sent > third["t_ns"] + wait
+    missing = (sent == NULL) | (late & (acked != NULL) & (sent >= acked)) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
     if away.any():
         yield facts.undecided(
@@ -142,14 +151,14 @@ def missing_fast_retransmit(
             "reached the sender: only a capture at the sender shows what it did not send.",
         )
     missing &= ~away
-    new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
-    acked = acks.t_ns(new_data)
     reason = _reasons(facts, third, copies, (acked != NULL) & ((sent == NULL) | (acked < sent)), recoveries, cause_s)
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
-    wrong = missing & (reason == "")
-    cut = wrong & (sent == NULL) & (acked == NULL)
+    # After a timeout the sender waits for the timer; otherwise its retransmission may still be to come.
+    cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
+    missing &= ~cut
+    wrong = missing & (reason == "") & ((sent == NULL) | late)
     if cut.any():
         yield facts.undecided(
             CODE,
@@ -158,7 +167,7 @@ def missing_fast_retransmit(
             t_start_ns=third["t_ns"][cut],
             t_end_ns=until[cut],
         )
-    yield from _wrong(facts, third, np.flatnonzero(wrong & ~cut), until, cost_s, acks.packet(new_data))
+    yield from _wrong(facts, third, np.flatnonzero(wrong), until, cost_s, acks.packet(new_data))
     yield from _right(facts, third, np.flatnonzero(missing & (reason != "")), reason)
 
 
@@ -234,12 +243,14 @@ def _wrong(
 
 
 def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[Finding]:
-    cases: dict[tuple[int, str], list[int]] = {}
-    for i in which.tolist():
-        cases.setdefault((int(third.key[i]), str(reason[i])), []).append(i)
-    for (key, why), rows in list(cases.items())[:MAX_FINDINGS]:
-        t = third["t_ns"][rows]
-        runs = f"{len(rows)} runs of " if len(rows) > 1 else ""
+    which = which[np.argsort(third.key[which], kind="stable")]
+    first, length = key_groups(third.key[which])
+    for begin, count in list(zip(first.tolist(), length.tolist(), strict=True))[:MAX_FINDINGS]:
+        rows = which[begin : begin + count]
+        key, t = int(third.key[rows[0]]), third["t_ns"][rows]
+        times_of = Counter(reason[rows].tolist()).most_common()
+        each = [RIGHT[why] + (f" ({times(n)})" if len(times_of) > 1 else "") for why, n in times_of]
+        runs = f"{count} runs of " if count > 1 else ""
         yield facts.finding(
             CODE,
             key,
@@ -248,10 +259,10 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
             cost_s=0.0,
             lifetime_s=float(facts.lifetime_s(np.array([key]))[0]),
             confidence=0.9,
-            values={"verdict": "right", "reason": why, "runs_count": len(rows)},
+            values={"verdict": "right", "reason": ", ".join(why for why, _ in times_of), "runs_count": count},
             evidence={"segments": third["packet"][rows]},
             sentence=(
                 f"{facts.subject(key)}: no fast retransmit after {runs}three duplicate ACKs, first at {moment(t.min())}, "
-                f"{RIGHT[why]}."
+                f"{'; '.join(each)}."
             ),
         )

@@ -97,7 +97,8 @@ def startup_overflow(
     What fools it
     -------------
     Random losses are as frequent later on; a burst of errors destroys neighbours at any length of the queue: no finding, unless
-    the burst hits a batch when the queue is longest. At a tap after the queue the lost copies are not seen: undecided.
+    the burst hits a batch when the queue is longest. Where losses stay frequent, chance explains the first ones: undecided. At a
+    tap after the queue the lost copies are not seen: undecided.
 
     References
     ----------
@@ -119,6 +120,7 @@ def startup_overflow(
     acks = facts.rows("segments", columns, valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1))
     cases: list[_Case] = []
     unseen: list[int] = []
+    frequent: list[_Case] = []
     for key in keys.tolist():
         mine, data = copies.of_key(key), sent.of_key(key)
         reaction = int(mine["t_ns"][0])
@@ -126,17 +128,25 @@ def startup_overflow(
         first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
         if len(first) >= min_losses_count:
             case = _case(facts, losses, data, acks.of_key(key ^ 1), first, reaction, ceiling_quantile_share)
-            if case is None or case.p_value > chance_share:
+            if case is None:
                 continue
             full = case.queue_ns > 0 and (
                 ceiling_share * case.ceiling_ns <= case.queue_ns <= case.ceiling_ns / ceiling_share
             )
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and thinned and case.flight_before <= before_share * case.flight:
-                cases.append(case)
+                (cases if case.p_value <= chance_share else frequent).append(case)
         elif _unseen_losses(data, mine, reaction) >= min_losses_count:
             unseen.append(key)
     yield from _findings(facts, cases)
+    if frequent:
+        yield facts.undecided(
+            CODE,
+            np.array([case.key for case in frequent]),
+            "The first losses came when the queue was longest, but later losses are so frequent that chance explains these, too.",
+            t_start_ns=np.array([case.t_start_ns for case in frequent]),
+            t_end_ns=np.array([case.t_end_ns for case in frequent]),
+        )
     if unseen:
         yield facts.undecided(
             CODE,

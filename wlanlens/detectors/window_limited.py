@@ -17,12 +17,9 @@ from wlanlens.detection.toolkit import (
     Undecided,
     bit_rate,
     cwnd_may_limit,
-    delivery_rates,
     duration,
     key_groups,
-    min_data_rtt_ns,
 )
-from wlanlens.ledger.delivery_rate import never_pauses
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -48,9 +45,6 @@ def window_limited(
     *,
     min_share_percent: float = 5.0,
     min_time_ms: float = 50.0,
-    full_path_factor: float = 2.0,
-    full_pace_share: float = 0.8,
-    min_stretch_rtts: float = 3.0,
     min_flow_bytes: int = 64 * 1024,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, limited the throughput.
@@ -68,18 +62,13 @@ def window_limited(
     How it decides
     --------------
     From the states `zero_window` and `window_limited` of `intervals`, and `delayed_ack` where the window had no room for the
-    second segment. Time does not count where the window fills the path and its queue: a larger window would only lengthen the
-    queue.
-    `full_path_factor`: that is where the round trip exceeds this multiple of the shortest one of data (at two the queue
-    holds as much as the path) and the path does not rest: no gap of half a round trip among the ACKs, or
-    `full_pace_share`: data arrives over two round trips at this share of the flow's best rate or faster. A tenth of the data
-    arrived at the best rate or above: a burst of ACKs delayed on the air does not count.
+    second segment. `window_limited` leaves out time in which the window keeps the path full (`full_path`): a larger window
+    would only lengthen the queue.
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
     count either.
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
-    `min_stretch_rtts`: a shorter stretch does not count; fewer round trips do not show the rate.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
 
     What fools it
@@ -102,16 +91,8 @@ def window_limited(
     )  # fmt: skip
     spans = spans.take((spans["state"] != "delayed_ack") | _no_room(facts, spans))
     if len(spans):
-        least = min_data_rtt_ns(facts, spans.key)
-        least = np.where(least != NULL, least, spans["rtt_min_ns"])
-        long = (spans["rtt_ns"] != NULL) & (least != NULL) & (spans["rtt_ns"] > full_path_factor * least)
-        pace, best_pace = delivery_rates(facts, spans)
-        busy = never_pauses(pace, best_pace, spans["t_end_ns"] - spans["t_start_ns"], spans["rtt_ns"], full_pace_share)
-        # While the receiver's timer runs for an ACK, and while the window is closed, the path is at rest.
-        full = (spans["state"] == "window_limited") & long & busy | cwnd_may_limit(facts, spans)
-        min_ns = int(min_time_ms * 1e6)
-        full |= _brief(spans, full, min_stretch_rtts, min_ns)
-        yield from _findings(facts, spans, full, min_share_percent / 100, min_ns)
+        full = cwnd_may_limit(facts, spans)
+        yield from _findings(facts, spans, full, min_share_percent / 100, int(min_time_ms * 1e6))
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
     unscaled = (facts.flow_values("packets", keys ^ 1) > 0) & (facts.flow_values("peer_window_max_bytes", keys) == 0)
@@ -149,7 +130,7 @@ def _findings(facts: Facts, spans: Rows, full: Array, min_share: float, min_ns: 
             "window_limited_s": limited_s,
             "zero_window_s": closed_s,
             "share_percent": 100 * (limited_s + closed_s) / lifetime if lifetime else 0.0,
-            "full_path_s": int(full_ns[n]) / 1e9,
+            "congestion_window_s": int(full_ns[n]) / 1e9,
             "intervals_count": len(part),
         }
         parts = [f"the window was closed for {duration(closed_s)}"] if closed_s > 0 else []
@@ -186,27 +167,6 @@ def _no_room(facts: Facts, spans: Rows) -> Array:
     segment = facts.flow_values("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
     return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
-
-
-def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:
-    """Intervals in stretches shorter than a time or a number of round trips; gaps of a round trip do not end a stretch."""
-    which = np.flatnonzero(~full)
-    out = np.zeros(len(spans), bool)
-    if not len(which):
-        return out
-    key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
-    rtt = np.maximum(spans["rtt_ns"][which], 0)
-    usual = np.maximum(spans["rtt_min_ns"][which], 0)
-    begins = np.ones(len(which), bool)
-    begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > np.maximum(rtt, usual)[1:])
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(which)) - 1
-    length = end[last] - start[first]
-    # The mean: one delayed ACK must not lengthen all round trips.
-    mean = np.add.reduceat(np.maximum(rtt, usual), first) / (last - first + 1)
-    least = np.maximum(stretch * mean, min_time)
-    out[which] = np.repeat(length < least, last - first + 1)
-    return out
 
 
 def _mean(column: Array, weight: Array, which: Array) -> float | None:

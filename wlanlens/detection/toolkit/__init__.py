@@ -56,7 +56,7 @@ from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit
 from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
@@ -140,7 +140,6 @@ __all__ = [
     "count",
     "cwnd_may_limit",
     "cwnd_reductions",
-    "delivery_rates",
     "downlink_keys",
     "dupack_answers",
     "duration",

@@ -15,6 +15,9 @@ from wlanlens.detection.toolkit.statistics import normal_tail, poisson_tail
 from wlanlens.detection.toolkit.trials import Trials, failure_chances
 from wlanlens.tables.columns import Array
 
+#: Sums of this many events are close to normal. A Poisson distribution is too wide where errors are frequent.
+NORMAL_FROM = 10
+
 
 @dataclass
 class Bursts:
@@ -53,8 +56,9 @@ class Bursts:
 
     @cached_property
     def p_value(self) -> float:
-        """Of as many neighbours among independent errors: the larger of a normal and a Poisson one."""
-        return max(normal_tail(self.z), poisson_tail(self.neighbours, self.expected))
+        """Of as many neighbours among independent errors: normal, and where few are expected no less than a Poisson one."""
+        few = poisson_tail(self.neighbours, self.expected) if self.expected < NORMAL_FROM else 0.0
+        return max(normal_tail(self.z), few)
 
     @property
     def mean(self) -> float:

@@ -57,15 +57,15 @@ class BusyTransfers:
         rows = np.flatnonzero(t.size_bytes > 0)
         begin, end = t.t_begin_ns[rows], t.t_complete_ns[rows]
         service = end - begin
-        run = np.zeros(len(rows), np.int64)
-        if len(rows):
-            run[1:] = np.cumsum(begin[1:] - end[:-1] > pause_ns)
+        if not len(rows):
+            none = np.zeros(0, np.int64)
+            return cls(none, none, none, none, np.zeros(0, bool), 0)
+        run = np.concatenate(([0], np.cumsum(begin[1:] - end[:-1] > pause_ns)))
         first = np.flatnonzero(np.diff(run, prepend=-1))
         last = np.append(first[1:], len(rows)) - 1
         lasted = end[last] - begin[first]
-        in_service = np.add.reduceat(service, first) if len(rows) else service
-        good = (in_service >= busy_share * lasted) & (last - first >= least - 1)
-        kept = good[run] if len(rows) else np.zeros(0, bool)
+        good = (np.add.reduceat(service, first) >= busy_share * lasted) & (last - first >= least - 1)
+        kept = good[run]
         follows = np.ones(len(rows), bool)
         follows[first] = False
         return cls(

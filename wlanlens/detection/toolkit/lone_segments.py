@@ -12,7 +12,8 @@ from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.tables.columns import NULL, Array
 
 _SENT = (
-    "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "tsecr", "lost_before_tap",
+    "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "spurious", "tsecr",
+    "lost_before_tap",
 )  # fmt: skip
 _ACKED = ("packet", "t_ns", "rel_ack", "transmission", "tsval")
 
@@ -105,8 +106,13 @@ def lone_segments(
     trigger = sends["trigger"][segment]
     given_up = (trigger == "rto") | ((trigger == "go_back_n") & (last == earlier + 1))
     alone &= (highest[segment] == end[segment]) | given_up
+    # A copy of data that had arrived is acknowledged at once (RFC 5681 section 4.2): no timer delays that ACK.
+    alone &= (sends["transmission"][segment] != "retransmission") | (sends["spurious"][segment] != 1)
     # Duplicate ACKs in between show that more was in flight.
-    dupacks = facts.rows("segments", ("packet",), where={"kind": ("dupack",)}, valid=("t_ns",)).sorted_by("packet")
+    dupacks = facts.rows("segments", ("packet", "rel_ack"), where={"kind": ("dupack",)}, valid=("t_ns",))
+    # Each copy of a SYN-ACK is answered with an ACK of byte 1 (RFC 9293 section 3.10.7.4).
+    of_data = (dupacks["rel_ack"] > 1) | (facts.flow_values("syn_packets", dupacks.key ^ 1) <= 1)
+    dupacks = dupacks.take(of_data).sorted_by("packet")
     alone &= ~dupacks.any_between("packet", key ^ 1, sends["packet"][segment] + 1, acks["packet"] - 1)
     # A window without room for a second segment is the receiver's own limit.
     window = sends["peer_window_bytes"][segment]

@@ -1,4 +1,4 @@
-"""What limits a sender besides the receiver's window: a full path, a congestion window reduced by a loss."""
+"""What limits a sender besides the receiver's window: a congestion window reduced by a loss, and the rate of a path."""
 
 from __future__ import annotations
 
@@ -7,27 +7,10 @@ import numpy as np
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.ledger.delivery_rate import best_rates, rates
 from wlanlens.tables.columns import NULL, Array
 
 #: States of a sender that recovers from a loss, real or not.
 _RECOVERY = ("rto_wait", "backoff_wait", "loss_recovery", "fast_recovery")
-
-
-def delivery_rates(facts: Facts, spans: Rows) -> tuple[Array, Array]:
-    """Delivery rate up to the end of each interval, over a few round trips, bytes/ns; and the best of its direction.
-
-    `spans` are rows of `intervals`.
-    """
-    every = facts.rows(
-        "intervals", ["t_start_ns", "t_end_ns", "acked_bytes", "rtt_ns"], keys=np.unique(spans.key)
-    ).sorted_by("t_start_ns")
-    first, _ = key_groups(every.key)
-    rank = np.searchsorted(every.key[first], every.key)
-    rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
-    pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
-    return pace[np.maximum(every.last_until("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
 def cwnd_may_limit(facts: Facts, spans: Rows) -> Array:

@@ -92,6 +92,14 @@ class Side:
         sent, came = self.data["t_tap_ns"], self.back["t_end_ns"][self.back["delivered"]]
         return max(int(sent.max(initial=0)), int(came.max(initial=0)))
 
+    def window_filled(self, t_ns: Array) -> Array:
+        """Whether the receiver's window limited the sender at each time, by its own events. After a timeout its own window does."""
+        limits, frees = ("window_filled", "window_closed"), ("window_freed", "timeout")
+        turns = [e for e in self.events if e["what"] in (*limits, *frees)]
+        times = np.array([e["t_ns"] for e in turns], np.int64)
+        states = np.array([False, *(e["what"] in limits for e in turns)])
+        return np.asarray(states[np.searchsorted(times, t_ns, side="right")])
+
     def acked_at(self, t_ns: int) -> int:
         """The highest byte acknowledged before a time; 0 for none."""
         at = int(np.searchsorted(self.ack_t_ns, t_ns)) - 1
@@ -193,6 +201,11 @@ def sides(facts: Truth, *, every: bool = False) -> list[Side]:
     """TCP directions with an event of this kind, such as an expiry; or every direction with data."""
     known = _known(facts)
     return [known.side(*key) for key in (known.senders if every else sorted(known.events))]
+
+
+def side(facts: Truth, flow: int, direction: str) -> Side:
+    """One TCP direction."""
+    return _known(facts).side(flow, direction)
 
 
 class _Sides:

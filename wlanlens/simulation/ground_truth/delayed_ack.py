@@ -12,6 +12,7 @@ from wlanlens.formatting import times
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import among, numbers
 from wlanlens.simulation.ground_truth._frames import severity
+from wlanlens.simulation.ground_truth._runs import side
 
 #: Codes decided here.
 CODES = ("delayed_ack_deadlock",)
@@ -20,22 +21,31 @@ CODES = ("delayed_ack_deadlock",)
 _AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
 #: No stack has a timer below this (Linux: 40 ms): shorter waits look like the jitter of a path and need not be found.
 _SHORT_NS = 25_000_000
+#: A single wait stands out where the trips of the packets around it, this many each way, differ by no more than this share of it.
+_CALM, _AROUND = 0.25, 5
 #: Other connections' data in the device's queue delays the next segment by no more: a few full frames at 11 Mbit/s.
 _QUEUED_NS = 5_000_000
 
 
 class _Wait(NamedTuple):
-    """A lone segment: when it was sent and acknowledged, its time on the receiver's timer, its first byte."""
+    """A lone segment: when it was sent and acknowledged, its time on the receiver's timer, its first byte, whether the wait is
+    clear, and whether the path was calm around it."""
 
     sent_ns: int
     acked_ns: int
     timer_ns: int
     rel_seq: int
     clear: bool
+    calm: bool
 
 
 def _enough(waits: Sequence[_Wait]) -> bool:
     return bool(waits) and (len(waits) >= _LEAST_WAITS or waits[0].rel_seq == 1)
+
+
+def _shows(waits: Sequence[_Wait]) -> bool:
+    """Whether these waits show that a timer made them: a single one does only on a calm path, where nothing else is as late."""
+    return _enough(waits) and (len(waits) >= _LEAST_WAITS or waits[0].calm)
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -46,7 +56,8 @@ def findings(facts: Truth) -> list[Finding]:
 
     A wait is clear if the segment was sent once (an ACK does not say which of two copies it answers) and was queued for less
     time than the timer took, and if the next one left the device at once, as of a sender that waited for the ACK. With too
-    few clear waits the event need not be found.
+    few clear waits the event need not be found; nor does a single wait where the path delayed the packets around it by a
+    comparable time or no others were answered (`_CALM`, `_AROUND`): one late ACK looks like another.
     """
     import pyarrow.compute as pc
 
@@ -75,8 +86,12 @@ def findings(facts: Truth) -> list[Finding]:
         acked_at, acked = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))
         timeouts = np.asarray(expired.filter(mine)["t_ns"])
+        filled = side(facts, flow, there).window_filled(np.array([e["t_ns"] for e in fired]))
         waits = []
-        for e in fired:
+        for e, no_room in zip(fired, filled.tolist(), strict=True):
+            if no_room:
+                # The receiver's window has no room for a second segment.
+                continue
             sent, said = int(np.searchsorted(made, e["t_ns"])), int(np.searchsorted(ack_made, e["t_ns"]))
             heard = int(np.searchsorted(acked_at, e["t_ns"]))
             if not sent or not heard:
@@ -99,7 +114,13 @@ def findings(facts: Truth) -> list[Finding]:
                 wait = int(e["t_ns"]) - begun
                 clear = int((seq == seq[last]).sum()) == 1 and max(int(queued[last]), _SHORT_NS) <= wait
                 clear &= 0 <= int(tap[sent]) - came <= _QUEUED_NS
-                waits.append(_Wait(int(tap[last]), came, wait, int(seq[last]), clear))
+                near = slice(last, last + _AROUND), slice(max(0, said - 1), said + _AROUND)
+                forth, home = (
+                    (arrived - tap)[near[0]][there_too[near[0]]],
+                    (ack_came - ack_made)[near[1]][here[near[1]]],
+                )
+                calm = min(len(forth), len(home)) > 2 and np.ptp(forth) + np.ptp(home) <= _CALM * wait
+                waits.append(_Wait(int(tap[last]), came, wait, int(seq[last]), clear, bool(calm)))
         if not _enough(waits):
             continue
         cost_s = sum(w.timer_ns for w in waits) / 1e9
@@ -112,7 +133,7 @@ def findings(facts: Truth) -> list[Finding]:
                 capture="sender.pcap",
                 subject=facts.subject(flow, there),
                 severity=severity(cost_s, (end - start) / 1e9),
-                confidence=1.0 if _enough([w for w in waits if w.clear]) else MAY_BE_MISSED,
+                confidence=1.0 if _shows([w for w in waits if w.clear]) else MAY_BE_MISSED,
                 cost_s=cost_s,
                 values={"waits_count": len(waits)},
                 sentence=f"A single segment waited for the delayed-ACK timer {times(len(waits))}.",

@@ -20,6 +20,8 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 _FULL = ("device_queue", "mac_queue", "wire_queue")
 #: Least losses in the first window that make a run; least losses that make a period.
 _RUN, _TICKS = 3, 5
+#: Slow start grows the flight by half each round trip at least, with delayed ACKs: this share of the flight is two thirds.
+_GROWN = 0.7
 #: A loss may happen at any time of a spell. With fewer spells of an eighth of the period (9 pairs of events, four widths, twice as
 #: many periods as events are tried), chance explains the period, unless the losses were closer: they need not be found.
 _SPELLS = 8
@@ -111,8 +113,9 @@ class _Way:
     def startup_overflow(self) -> Iterator[Finding]:
         """Three or more first transmissions found a full queue before the sender's first reaction to a loss.
 
-        It need not be found where other flows filled the queue too (less than half of the data on the path was its own), or where
-        the initial window alone did: then no round trip shows how empty the queue had been.
+        Slow start: a round trip before, less was outstanding by more than the two segments that one ACK releases. It need not be
+        found where that was nearly as much (`_GROWN`), where other flows filled the queue too (less than half of the data on the
+        path was its own), or where the initial window alone did: then no round trip shows how empty the queue had been.
         """
         d = self.data
         reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began") and e["rel_seq"]]
@@ -123,6 +126,9 @@ class _Way:
         early = lost[(d["t_made_ns"][lost] < reaction) & (d["copy"][lost] == 0)]
         full = early[np.isin(d["fate"][early], _FULL)]
         if len(full) < _RUN or 2 * len(full) < len(early):
+            return
+        now, before = self._flights(int(early[-1]))
+        if before > now - 2 * int(d["len_bytes"][early[0]]):
             return
         start, end = int(d["t_tap_ns"][early[0]]), self.reached_ns(int(self.end[early].max()))
         arrived = d["delivered"] & (d["t_end_ns"] > start) & (d["t_end_ns"] <= reaction)
@@ -138,7 +144,18 @@ class _Way:
             {"losses_count": len(early)},
             "The first window overshot a buffer.",
         )
-        yield found if self._own_queue(int(d["t_end_ns"][full[0]])) else replace(found, confidence=MAY_BE_MISSED)
+        clear = before <= _GROWN * now and self._own_queue(int(d["t_end_ns"][full[0]]))
+        yield found if clear else replace(found, confidence=MAY_BE_MISSED)
+
+    def _flights(self, lost: int) -> tuple[int, int]:
+        """Bytes outstanding when a segment was made, itself included, and a round trip before: before the first byte outstanding
+        now was sent."""
+        d, made = self.data, int(self.data["t_made_ns"][lost])
+        now = int(self.end[lost]) - self.known_at(made)
+        known = self.known_at(made)
+        sent = d["t_made_ns"][(self.end >= known) & (d["copy"] == 0)]
+        earlier = int(sent.min()) if len(sent) else made
+        return now, max(0, self.sent_to(earlier) - self.known_at(earlier))
 
     def _own_queue(self, t_ns: int) -> bool:
         """Whether data had been acknowledged, and at least half of the data on the path in this direction was this flow's."""

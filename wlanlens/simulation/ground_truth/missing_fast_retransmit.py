@@ -1,4 +1,4 @@
-"""Third duplicate ACKs without a fast retransmit, by reason; the simulated sender is always right."""
+"""Third duplicate ACKs without a fast retransmit; the simulated sender is always right."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ CODES = ("missing_fast_retransmit",)
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One finding for each flow and reason, from its first to its last third duplicate ACK, without cost."""
+    """One finding for each direction, from its first to its last third duplicate ACK, without cost."""
     found = []
     for side in sides(facts):
-        by: dict[str, list[int]] = {}
-        for e in side.events:
-            third = _third_ns(side, int(e["t_ns"]), int(e["rel_seq"])) if e["what"] == "third_duplicate" else None
-            if third is not None:
-                by.setdefault(_reason(side, third, int(e["rel_seq"])), []).append(third)
-        for reason, t in by.items():
+        events = [(int(e["t_ns"]), int(e["rel_seq"])) for e in side.events if e["what"] == "third_duplicate"]
+        t = [third for at, seq in events if (third := _third_ns(side, at, seq)) is not None]
+        if t:
             found.append(
                 finding(
                     facts, side, "missing_fast_retransmit", min(t), max(t), 0.0,
-                    "The sender rightly sent nothing again.", {"reason": reason, "runs_count": len(t)},
+                    "The sender rightly sent nothing again.", {"runs_count": len(t)},
                 )
             )  # fmt: skip
     return found
@@ -37,6 +34,9 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     Data that waits in the device's queue is not outstanding on the line, so its ACK is no duplicate there.
     """
     d, b = side.data, side.back
+    if seq == 1 and max(int((x["rel_seq"] == 0).sum()) for x in (d, b)) > 1:
+        # Each copy of a SYN or SYN-ACK is answered with an ACK of byte 1: these request nothing.
+        return None
     left = d["t_tap_ns"][(d["end"] > seq) & (d["t_tap_ns"] >= 0)]
     if not len(left):
         return None
@@ -53,19 +53,7 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
         # Nothing is known yet of a copy in flight: only the arrival of later data shows that it was lost. Rows are in
         # order of creation; one response creates several at one instant.
         last = int(np.flatnonzero(again)[-1])
-        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[0])
+        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[2])
         if d["delivered"][last] or not after[last + 1 :].any():
             return None
     return int(came[2])
-
-
-def _reason(side: Side, t_ns: int, seq: int) -> str:
-    """The last event for this byte: a timeout, or the recovery in which it was sent."""
-    d = side.data
-    for what in ("timeout", "recovery_began"):
-        before = [int(e["t_ns"]) for e in side.events if e["what"] == what and e["t_ns"] < t_ns]
-        if before:
-            sent = d["end"][d["t_made_ns"] <= before[-1]]
-            if len(sent) and int(sent.max()) >= seq:
-                return "after_timeout" if what == "timeout" else "recovery_point"
-    return "other"

@@ -33,7 +33,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     flow, back, limited, delayed, start, end = _ledger(facts)
     mine = (flow == side.flow) & (back == (side.direction == "b2a"))
     life = int((end - start)[mine].sum())
-    at = np.flatnonzero(mine & (limited | (delayed & _filled(side, start))))
+    at = np.flatnonzero(mine & (limited | (delayed & side.window_filled(start))))
     if not len(at):
         return []
     spent = int((end - start)[at].sum())
@@ -61,14 +61,6 @@ def _main(side: Side, start: Array, end: Array) -> tuple[int, int]:
     earliest = first - 2 * round_trip
     filled = [int(e["t_ns"]) for e in side.events if e["what"] == "window_filled" and earliest <= e["t_ns"] <= first]
     return min(filled, default=first), last
-
-
-def _filled(side: Side, t_ns: Array) -> Array:
-    """Whether the window limited the sender at each time, by its own events."""
-    turns = [e for e in side.events if e["what"] in ("window_filled", "window_closed", "window_freed")]
-    times = np.array([e["t_ns"] for e in turns], np.int64)
-    states = np.array([False, *(e["what"] != "window_freed" for e in turns)])
-    return np.asarray(states[np.searchsorted(times, t_ns, side="right")])
 
 
 @lru_cache(maxsize=1)
