@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wlanlens.pipeline.allocator import leave_out_pandas
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
 from wlanlens.pipeline.result_dir import Stored
@@ -45,6 +46,7 @@ def write_report(
 
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again; returns its path."""
+    leave_out_pandas()
     stored = Stored(folder)
     stored.check()
     trace = stored.trace
