@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 60
+BENCH  ?=
 STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
@@ -12,7 +13,7 @@ CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace -
 PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check format bench fuzz golden docs site screenshots wheel sbom audit new validate-docs clean
+.PHONY: help demo test test-fast check format bench bench-accept bench-more fuzz golden docs site screenshots wheel sbom audit new validate-docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,8 +52,13 @@ format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff format -q wlanlens cli tests benches tools
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
-bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark; the simulator beside ns-2
-	$(BIN)/python benches/run.py
+bench: $(STAMP) ## speed beside tcptrace, tcpdump and tshark; fails when a figure is 15 % worse than in benches/RESULTS.md
+	$(BIN)/python benches/run.py $(BENCH)
+
+bench-accept: $(STAMP) ## the same, and write benches/RESULTS.md anew; BENCH=--memory adds 80 million packets
+	$(BIN)/python benches/run.py --accept $(BENCH)
+
+bench-more: $(STAMP) ## the simulator beside ns-2; retransmissions of kernel captures beside tshark and tcptrace
 	$(BIN)/python benches/kernel_table.py
 	$(BIN)/python benches/simulator.py
 

@@ -1,18 +1,21 @@
 """Write the capture that the benchmarks read: bulk TCP flows with losses above the tap, the same bytes every time.
 
-    python benches/make_capture.py OUT.pcap [--packets 1000000] [--flows 50] [--snaplen 96] [--seed 1]
+    python benches/make_capture.py OUT.pcap [--packets 1000000] [--flows 50] [--snaplen 96] [--seed 1] [--blocks]
 
-Each flow keeps 20 to 40 segments of 1448 bytes in flight over a path of about 30 ms, clocked by an ACK for every two, with
-timestamps and SACK. One segment in 500 is lost before the tap: a hole, a duplicate ACK with a SACK block for each later
-segment, a fast retransmission one round trip later, and an ACK of everything. This is not a model of TCP.
+Each flow keeps 20 to 40 segments of 1448 bytes in flight over a path of about 30 ms, clocked by an ACK for every two,
+with timestamps and SACK. With --blocks the flows end after four million packets and others begin, so that a capture
+of any length is made in bounded memory; OUT "-" is then standard output. One segment in 500 is lost before the tap: a
+hole, a duplicate ACK with a SACK block for each later segment, a fast retransmission one round trip later, and an ACK
+of everything. This is not a model of TCP.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -29,6 +32,8 @@ SYN, SYNACK, ACK, PUSH_ACK = 0x02, 0x12, 0x10, 0x18
 #: Captured bytes of every header are below this: record 16, Ethernet 14, IPv4 20, TCP 20 and 24 of options.
 HEAD_BYTES = 16 + 14 + 20 + 20 + 24
 CHUNK = 50_000
+#: Packets after which a stream begins new flows.
+BLOCK = 4_000_000
 
 ROW = np.dtype(
     [
@@ -73,8 +78,10 @@ def rows_of(flow: int, shape: Shape, until_ns: int, rng: np.random.Generator) ->
     again_ns = sent_ns[lost + 3] + answer_ns[(lost + 3) // 2] + REACTION_NS
     # The hole that is open when segment n arrives: sent after a lost segment, before its retransmission.
     at = np.searchsorted(lost, n, side="right") - 1
-    behind = (at >= 0) & (n > lost[at]) & (sent_ns < again_ns[at])
-    hole = np.where(behind, lost[at], -1)
+    # One more at the end, for flows that lose nothing.
+    lost_at, again_at_ns = np.append(lost, 0)[at], np.append(again_ns, 0)[at]
+    behind = (at >= 0) & (n > lost_at) & (sent_ns < again_at_ns)
+    hole = np.where(behind, lost_at, -1)
 
     data = _rows(len(n), flow, sent_ns, seq, 1, PUSH_ACK, length=SEGMENT)
     data["id"] = n + np.searchsorted(again_ns, sent_ns)
@@ -154,14 +161,35 @@ def write(path: Path, rows: Array, snaplen: int, stamps_ns: Array | None = None)
     """The rows as a pcap of Ethernet frames, microseconds, cut at `snaplen`; `stamps_ns` holds the timestamps of another tap."""
     rng = np.random.default_rng(0)
     payload = rng.integers(0, 256, SEGMENT + HEAD_BYTES, np.uint8)
+    stamps_ns = rows["ns"] if stamps_ns is None else stamps_ns
     with path.open("wb") as file:
-        header = [("magic", "<u4"), ("major", "<u2"), ("minor", "<u2"), ("zone", "<i4"), ("sigfigs", "<u4")]
-        top = np.zeros(1, np.dtype([*header, ("snaplen", "<u4"), ("link", "<u4")]))
-        top[0] = (0xA1B2C3D4, 2, 4, 0, 0, snaplen, 1)
-        file.write(top.tobytes())
-        stamps_ns = rows["ns"] if stamps_ns is None else stamps_ns
+        file.write(_top(snaplen))
         for i in range(0, len(rows), CHUNK):
             file.write(_records(rows[i : i + CHUNK], stamps_ns[i : i + CHUNK], snaplen, payload))
+
+
+def stream(out: BinaryIO, packets: int, flows: int, snaplen: int, seed: int) -> None:
+    """A capture of any length: blocks of `BLOCK` packets with the same timing, each of its own flows."""
+    rng = np.random.default_rng(0)
+    payload = rng.integers(0, 256, SEGMENT + HEAD_BYTES, np.uint8)
+    block = all_rows(min(packets, BLOCK), flows, seed)
+    lasts_ns = int(block["ns"][-1]) + RTT_NS
+    out.write(_top(snaplen))
+    for done in range(0, packets, BLOCK):
+        rows = block[: packets - done]
+        for i in range(0, len(rows), CHUNK):
+            out.write(_records(rows[i : i + CHUNK], rows["ns"][i : i + CHUNK], snaplen, payload))
+        block["ns"] += lasts_ns
+        block["echo_ns"][block["echo_ns"] >= 0] += lasts_ns
+        block["flow"] += flows
+
+
+def _top(snaplen: int) -> bytes:
+    """The header of a pcap file."""
+    header = [("magic", "<u4"), ("major", "<u2"), ("minor", "<u2"), ("zone", "<i4"), ("sigfigs", "<u4")]
+    top = np.zeros(1, np.dtype([*header, ("snaplen", "<u4"), ("link", "<u4")]))
+    top[0] = (0xA1B2C3D4, 2, 4, 0, 0, snaplen, 1)
+    return top.tobytes()
 
 
 def _records(rows: Array, stamps_ns: Array, snaplen: int, payload: Array) -> bytes:
@@ -243,7 +271,7 @@ def _heads(rows: Array, stamps_ns: Array) -> Array:
 def _bytes(values: Array, kind: str) -> Array:
     """Numbers as columns of bytes."""
     made = np.ascontiguousarray(values).astype(kind)
-    return made.view(np.uint8).reshape(len(made), -1)
+    return made.view(np.uint8).reshape(len(made), made.itemsize)
 
 
 def main() -> None:
@@ -254,7 +282,12 @@ def main() -> None:
     parser.add_argument("--flows", type=int, default=50)
     parser.add_argument("--snaplen", type=int, default=96)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--blocks", action="store_true")
     given = parser.parse_args()
+    if given.blocks:
+        with sys.stdout.buffer if str(given.out) == "-" else given.out.open("wb") as out:
+            stream(out, given.packets, given.flows, given.snaplen, given.seed)
+        return
     write(given.out, all_rows(given.packets, given.flows, given.seed), given.snaplen)
 
 

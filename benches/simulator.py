@@ -24,7 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from run import cost  # noqa: E402 - beside this file
+from measure import cost  # noqa: E402 - beside this file
 
 #: Target: CPU ms per simulated second of one flow at 5 Mb/s with all four captures written.
 TARGET_MS = 1.9

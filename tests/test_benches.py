@@ -1,4 +1,4 @@
-"""The benchmarks' own code still fits the package: each step and one simulation run once."""
+"""The benchmarks: each step and one simulation run once, figures come out of costs, and a worse figure is named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,15 +16,107 @@ BENCHES = Path(__file__).parent.parent / "benches"
 SENDER, RECEIVER = (str(SAMPLES / f"usb_ack_holding.{tap}.pcap") for tap in ("sender", "receiver"))
 
 
-@pytest.mark.parametrize("step", ["decode", "facts", "detectors", "align"])
-def test_a_step_is_measured(step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(autouse=True)
+def _benches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHES))
+
+
+@pytest.mark.parametrize("step", ["decode", "facts", "detectors", "align", "packets", "segments"])
+def test_a_step_is_measured(step: str, capsys: pytest.CaptureFixture[str]) -> None:
     import steps
 
-    steps.main([step, SENDER, RECEIVER, "--runs", "1"])
-    rows, spent = json.loads(capsys.readouterr().out)
-    assert len(spent) == 1
+    steps.main([step, SENDER, RECEIVER])
+    rows, cpu_s, wall_s = json.loads(capsys.readouterr().out)
+    assert cpu_s > 0
+    assert wall_s > 0
     assert (rows > 0) == (step == "align")
+
+
+SIZES = {"1M": 1_000_000, "4M": 4_000_000, "there": 990_000, "air": 1_000_000, "air+TCP": 1_000_000, "usb": 1_000_000}
+
+
+def costs() -> dict[str, Any]:
+    """Costs of every command: one second for each of ours, a quarter for each peer, and four for four million packets."""
+    import figures
+    from measure import Cost
+
+    made = {}
+    for figure in figures.figures(SIZES):
+        for name in (*figure.ours, *figure.peer, *figure.over):
+            times = {"16M": 16, "4M": 4, "10k": 0.5}.get(name.rpartition(" ")[2], 1) * (0.25 if "tc" in name else 1)
+            made[name] = Cost(1.0 * times, 1.0 * times, 10**8)
+    made["report 1M"] = Cost(1.5, 1.25)
+    made["step detectors"] = Cost(1.25, 1.25)
+    return made
+
+
+def test_figures_are_sums_of_costs() -> None:
+    import figures
+    import results
+
+    taken = costs()
+    found = {figure.key: figure for figure in figures.figures(SIZES)}
+    assert found["margin_cpu"].value(taken) == pytest.approx(1.0)  # 3 s for 3 M packets
+    assert found["margin_cpu"].ratio(taken) == pytest.approx(4.0)
+    assert found["report"].value(taken) == pytest.approx(0.25)
+    assert found["judgement"].value(taken) == pytest.approx(0.25)
+    assert found["growth_4m"].value(taken) == pytest.approx(7.0)
+    assert not found["growth_4m"].holds(taken)
+    assert found["memory"].ratio(taken) == found["memory"].value(taken) == pytest.approx(100)
+    del taken["tcptrace 1M"]
+    assert found["small"].ratio(taken) is None
+    assert results.entry(found["small"], taken).peer == ""
+
+
+def test_every_figure_comes_from_commands_that_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import figures
+
+    monkeypatch.setattr("shutil.which", lambda word: word)
+    names = ("10k", "1M", "4M", "16M", "there", "air", "air+TCP", "usb")
+    run = figures.commands({name: tmp_path / name for name in names}, tmp_path / "out")
+    assert costs().keys() <= run.keys()
+
+
+def test_a_worse_figure_is_named_and_a_better_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import figures
+    import results
+    from measure import Cost
+
+    monkeypatch.setattr(results, "STORED", tmp_path / "results.json")
+    monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
+    taken = costs()
+
+    def entries() -> dict[str, Any]:
+        return {figure.key: results.entry(figure, taken) for figure in figures.figures(SIZES)}
+
+    assert results.worse(entries(), results.load()) == []
+    results.accept(entries(), "a quiet machine")
+    assert (
+        "| analyze --no-report at the margin, CPU a packet | 1.00 us | <= 1.2 | tcptrace | 4.00 |"
+        in results.PAGE.read_text()
+    )
+    taken["--help"] = Cost(1.0, 1.14, 10**8)
+    taken["report 10k"] = Cost(0.1, 0.1, 10**8)
+    assert results.worse(entries(), results.load()) == []
+    taken["--help"] = Cost(1.0, 1.16, 10**8)
+    (said,) = results.worse(entries(), results.load())
+    assert said.startswith("wlanlens --help, by the clock (help): ratio 1.16, accepted 1.00")
+
+
+def test_a_command_is_measured_from_outside(tmp_path: Path) -> None:
+    from measure import Command, interleaved
+
+    spin = "import sys; n = sum(range(2_000_000)); held = b'x' * 50_000_000; open(sys.argv[1], 'w').write(sys.stdin.read())"
+    out = tmp_path / "made"
+    words = [sys.executable, "-c", spin, str(out)]
+    taken = interleaved(
+        {"spin": Command(words, out, source=["echo", "x" * 9]), "nothing": Command(["true"], rounds=1)}, 2
+    )
+    assert taken["spin"].cpu_s > 0.01
+    assert taken["spin"].peak_bytes > taken["nothing"].peak_bytes
+    assert not out.exists()
+    with pytest.raises(SystemExit, match="failed with"):
+        interleaved({"wrong": Command(["false"])}, 1)
 
 
 def test_one_simulation_is_measured(tmp_path: Path) -> None:

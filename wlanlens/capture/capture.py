@@ -18,6 +18,7 @@ from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
 from wlanlens.operating_system import NO_WAIT
+from wlanlens.tables.columns import constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -321,11 +322,10 @@ class Capture:
 
 def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
     """A batch of the table `name` with the column `capture` added in front."""
-    import numpy as np
     import pyarrow as pa
 
-    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(batch.num_rows, np.int32)), pa.array([capture]))
-    return pa.RecordBatch.from_arrays([column, *batch.columns], schema=tables.schema(name))
+    columns = [constant(capture, batch.num_rows), *batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=tables.schema(name))
 
 
 def as_text(path: str | bytes) -> str:

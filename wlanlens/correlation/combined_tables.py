@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
 from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables.columns import filled
-from wlanlens.tables.lazy_tables import LazyTables
+from wlanlens.tables.lazy_tables import LazyTables, lazy_property
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,21 +69,21 @@ class CombinedTables(Mapping[str, "pa.Table"]):
     def _of_each(self, name: str) -> list[pa.Table]:
         return [self.of(number, name) for number in range(len(self.captures))]
 
-    @cached_property
+    @lazy_property
     def index(self) -> PacketIndex:
         """Which rows of `packets` are the same packet."""
         return PacketIndex(self._of_each("packets"), self.alignment, self._of_each("exchanges"))
 
-    @cached_property
+    @lazy_property
     def _paths(self) -> PathOrder:
         points = [capture.point for capture in self.captures]
         return PathOrder(points, self.index.hosts(), self.index.t_ns, self.index.seen)
 
-    @cached_property
+    @lazy_property
     def _order(self) -> StreamOrder:
         return StreamOrder(self.index, self._paths)
 
-    @cached_property
+    @lazy_property
     def _links_without_delays(self) -> pa.Table:
         """The columns of `links` that verdicts on retransmissions need, and others of the packets."""
         exchanges = self._of_each("exchanges")
@@ -91,7 +91,7 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         made = links.without_delays(self.captures, self.index, self._paths, self._order, codes, exchanges)
         return hidden_packets.attach(made, self.captures, self.alignment, exchanges)
 
-    @cached_property
+    @lazy_property
     def verdicts(self) -> RetransmissionVerdicts:
         """Facts about retransmissions that need several captures."""
         packets, made = self._of_each("packets"), self._links_without_delays

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wlanlens.alignment.align import Alignment
 from wlanlens.tables.columns import coded, filled, find, known, numbered
+from wlanlens.tables.lazy_tables import lazy_property
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,7 +140,7 @@ class PacketIndex:
         self.copy_safe, self.whole = self.copy_safe[order], self.whole[order]
         self.packet_of = [number[own] for own in self.packet_of]
 
-    @cached_property
+    @lazy_property
     def first(self) -> Array:
         """The first capture that has each packet."""
         out: Array = np.zeros(len(self.rows), np.int64)
@@ -148,7 +148,7 @@ class PacketIndex:
             out[self.rows[:, j] >= 0] = j
         return out
 
-    @cached_property
+    @lazy_property
     def _first_rows(self) -> list[tuple[Array, Array]]:
         """For each capture: the packets that it is the first to have, and their rows."""
         mine = [np.flatnonzero(self.first == j) for j in range(len(self.packets))]
@@ -179,7 +179,7 @@ class PacketIndex:
         names = pa.chunked_array([part.cast(pa.string()) for part in words], pa.string()).unique().to_pylist()
         return np.stack([self.codes(name, names) for name in ends])
 
-    @cached_property
+    @lazy_property
     def stream(self) -> Array:
         """The direction of a connection of each packet: twice the connection, plus 1 for b2a; -1 without a connection."""
         flow, tcp = self.values("flow")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from wlanlens.alignment.align import Alignment
     from wlanlens.capture.capture import Capture
     from wlanlens.pipeline.output_dir import Scratch
+
+#: Chunks whose rows are made at a time, beside the thread that judges; each needs about 90 MB.
+WORKERS = 2
 
 
 class AlignedCaptures(Source):
@@ -55,9 +60,11 @@ class AlignedCaptures(Source):
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
         self.leaders = LeadingCaptures.of(self.captures, aligned)
-        yield self._open_flows(aligned, self.leaders)
-        for chunk in time_chunks.cut(self.captures, aligned, self.leaders):
-            yield self._rows(chunk, self.leaders)
+        leaders = self.leaders
+        yield self._open_flows(aligned, leaders)
+        chunks = time_chunks.cut(self.captures, aligned, leaders)
+        for rows in _side_by_side(chunks, lambda chunk: list(self._rows(chunk, leaders))):
+            yield iter(rows)
             give_back()
 
     def _store(self, number: int) -> None:
@@ -112,6 +119,24 @@ class AlignedCaptures(Source):
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
                 yield Rows(name, batch, stored=False)
         yield from _batches("links", chunk.links())
+
+
+def _side_by_side(
+    chunks: Iterable[time_chunks.Chunk], make: Callable[[time_chunks.Chunk], list[Rows]]
+) -> Iterator[list[Rows]]:
+    """The rows of each chunk in order, while those of the next two are made in threads: NumPy and Arrow work beside Python."""
+    pool = ThreadPoolExecutor(WORKERS, "wlanlens-chunk")
+    waiting: deque[Future[list[Rows]]] = deque()
+    try:
+        for chunk in chunks:
+            waiting.append(pool.submit(make, chunk))
+            del chunk
+            if len(waiting) > WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import formatting
+from wlanlens.pipeline.allocator import leave_out_pandas
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
 from wlanlens.pipeline.result_dir import Stored
@@ -74,6 +75,7 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     WlanlensError
         It is not an analysed directory, not a whole one, or cannot be written.
     """
+    leave_out_pandas()
     stored = Stored(folder)
     stored.check()
     trace = stored.trace

@@ -16,11 +16,11 @@ from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
-from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.allocator import give_back, leave_out_pandas
 from wlanlens.pipeline.file_names import FINDINGS
 from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
-from wlanlens.report import downsampling
+from wlanlens.report import bundle, downsampling
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import TIMED
 
@@ -39,6 +39,7 @@ class Run:
     """One pass over one source."""
 
     def __init__(self, source: Source, judge: DetectorRunner, output: Output) -> None:
+        leave_out_pandas()
         self._source, self._judge, self._output = source, judge, output
         self._thread = WriterThread()
         self._writers = {name: ParquetWriter(output, self._thread, name) for name in tables.names()}
@@ -53,6 +54,8 @@ class Run:
 
     def go(self, *, report: bool) -> None:
         """Read everything, then write what is known only at the end."""
+        if report:
+            bundle.begin_packing()
         try:
             self._read()
             self._finish(report)

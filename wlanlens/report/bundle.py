@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -66,7 +67,15 @@ def plotly() -> bytes:
     return (Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_bytes()
 
 
-@cache
 def packed_plotly() -> str:
     """plotly.js as the page holds it; kept, because compressing it takes as long as all else in a small report."""
-    return encode.packed(plotly())
+    return begin_packing().result()
+
+
+@cache
+def begin_packing() -> Future[str]:
+    """Compress plotly.js in a thread, while the caller does something else."""
+    pool = ThreadPoolExecutor(1, "wlanlens-plotly")
+    packed = pool.submit(lambda: encode.packed(plotly()))
+    pool.shutdown(wait=False)
+    return packed

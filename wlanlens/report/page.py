@@ -20,6 +20,7 @@ from wlanlens.report import bundle, context, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
+from wlanlens.report.compiled_templates import CompiledTemplates
 from wlanlens.report.inert import embedded, shown
 from wlanlens.report.policy import policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
@@ -86,9 +87,9 @@ def write(
     """
     books = accounts(ledger)
     flows = data_flows(trace, findings, about)
+    bundle.begin_packing()
     # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
     with ThreadPoolExecutor(2, "wlanlens-pack") as pool:
-        library = pool.submit(bundle.packed_plotly)
         chosen = [key for key, _ in flows[:MOST_VIEWS]]
         if trace.has("packets"):
             trace.table("packets")  # once, not by both threads
@@ -125,7 +126,7 @@ def write(
         policy=policy([script, plotly.decode()], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(library.result()) if packed else "",  # noqa: S704  base64
+        plotly=Markup(bundle.packed_plotly()) if packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
@@ -176,6 +177,7 @@ def environment() -> jinja2.Environment:
     """Templates that escape all text: control characters by `finalize`, HTML by autoescape."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("wlanlens.report", "."),
+        bytecode_cache=CompiledTemplates(),
         autoescape=True,
         finalize=shown,
         undefined=jinja2.StrictUndefined,

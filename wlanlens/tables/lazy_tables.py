@@ -1,12 +1,37 @@
-"""Tables by name, each made when it is first asked for."""
+"""Tables by name, and other values, each made when it is first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
+
+
+class lazy_property(Generic[T]):
+    """`functools.cached_property` without the lock that it has before Python 3.12: one for all objects of a class, so that no
+    two threads make the value of two objects at a time. An object itself belongs to one thread."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy_property[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> lazy_property[T] | T:
+        if instance is None:
+            return self
+        made = instance.__dict__[self._name] = self._make(instance)
+        return made
 
 
 class LazyTables(Mapping[str, "pa.Table"]):
