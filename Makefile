@@ -75,6 +75,7 @@ docs: $(STAMP) ## write the generated pages again, and the outputs that pages sh
 	$(BIN)/python -m tests.pages
 	$(BIN)/python -m tests.docs.blocks
 
+.PHONY: site screenshots wheel sbom audit
 site: $(STAMP) ## the documentation as HTML in build/site, readable without a network
 	$(BIN)/pip install -q --group docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site

@@ -12,8 +12,6 @@ from typing import NoReturn
 
 import click
 
-from wlanlens.operating_system import ALARM, CLOSED_PIPE, call_repeatedly
-
 from .start import STOPS
 
 #: Subcommands and their one line in --help, which imports none of their files.
@@ -121,7 +119,7 @@ def run(arguments: list[str]) -> int:
     except Stopped as stopped:
         return 128 + stopped.number
     except SystemExit as done:  # click's completion ends so, and a closed pipe with status 1
-        return done.code if isinstance(done.code, int) and done.code != 1 else CLOSED_PIPE
+        return done.code if isinstance(done.code, int) and done.code != 1 else 128 + signal.SIGPIPE
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
@@ -133,7 +131,7 @@ def run(arguments: list[str]) -> int:
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)
     except BrokenPipeError:
-        return CLOSED_PIPE
+        return 128 + signal.SIGPIPE
     except MemoryError:
         return _say("out of memory", UNREADABLE)
     except OSError as error:
@@ -186,7 +184,8 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     """
     _arrived.append(number)
     signal.signal(number, signal.SIG_DFL)
-    call_repeatedly(_stop_again, _AGAIN_S)
+    signal.signal(signal.SIGALRM, _stop_again)
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
     raise Stopped(number)
 
 
@@ -218,7 +217,7 @@ def _open_standard_files() -> None:
 
 
 def _end(status: int) -> NoReturn:
-    for number in (*STOPS, *ALARM):
+    for number in (*STOPS, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

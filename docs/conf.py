@@ -31,5 +31,5 @@ def setup(app):
     """On the site, a link to a file outside docs/ is its text."""
     app.connect("source-read", lambda app, name, text: text.__setitem__(0, _OUTSIDE.sub(r"\1", text[0])))
 
-# Types of parameters are words here ("path", "str or None"), not references; docs/session.md may be absent.
-suppress_warnings = ["ref.python", "toc.empty_glob"]
+# Types of parameters are words here ("path", "str or None"), not references.
+suppress_warnings = ["ref.python"]

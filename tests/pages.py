@@ -1,7 +1,4 @@
-"""The generated pages: tables.md, detectors.md, scenarios.md, json-schema.json, and those of tests/docs/generated.py.
-
-`make docs` writes them, a test says when they are stale.
-"""
+"""The generated pages: docs/tables.md, detectors.md, scenarios.md and json-schema.json. `make docs` writes them, a test says when they are stale."""
 
 from __future__ import annotations
 
@@ -56,18 +53,22 @@ def scenarios() -> str:
 
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    made = {
+    return {
         "tables.md": reference_page.markdown(),
         "detectors.md": detectors(),
         "scenarios.md": scenarios(),
         "json-schema.json": json_schemas.document(),
     }
-    return made | generated.pages() | {"not_run.md": blocks.not_run_page()}
+
+
+def every_page() -> dict[str, str]:
+    """The same, with the pages of tests/docs/generated.py and the list of commands that no test runs."""
+    return pages() | generated.pages() | {"not_run.md": blocks.not_run_page()}
 
 
 def main() -> None:
     """Write the pages."""
-    for name, text in pages().items():
+    for name, text in every_page().items():
         path = ROOT / "docs" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 import wlanlens
 from tests.captures import ROOT
-from tests.pages import pages
+from tests.pages import every_page as pages
 
 
 @pytest.mark.parametrize("name", list(pages()))

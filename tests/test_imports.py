@@ -21,8 +21,8 @@ PACKAGE = ROOT / "wlanlens"
 ORDER = (
     "formatting",
     "errors",
-    "operating_system",
     "tables",
+    "operating_system",
     "registry",
     "parsers",
     "capture",

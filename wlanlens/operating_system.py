@@ -1,4 +1,4 @@
-"""What differs between operating systems: flags of `open`, file locks, signals, limits of processes, glibc's allocator.
+"""What differs between operating systems: flags of `open`, file locks, signals, limits of processes.
 
 wlanlens is developed and tested on Linux. Nothing was tried on macOS or Windows. What is known of them:
 
@@ -6,6 +6,9 @@ wlanlens is developed and tested on Linux. Nothing was tried on macOS or Windows
   below leave out what is missing: an analysis of `wlanlens batch` then has its limit of time, and may have none of memory.
 * Windows has no `flock`, `fork`, `SIGALRM` or `O_NOFOLLOW`. Captures can be read there and detectors run in Python. Whatever
   writes a directory stops with `UnsupportedSystem`: without a lock two programs could write to one directory.
+
+Elsewhere are only the settings of glibc's allocator (`pipeline/allocator.py`), and the signal handlers of the command `wlanlens`, which stand
+before this package is imported: the command needs POSIX signals.
 """
 
 from __future__ import annotations
@@ -35,10 +38,6 @@ FOLDER: int = getattr(os, "O_DIRECTORY", 0)
 
 #: Signals that end a run.
 STOPS = (signal.SIGINT, signal.SIGTERM)
-#: The signal of timers, where there is one.
-ALARM: tuple[int, ...] = (signal.SIGALRM,) if hasattr(signal, "SIGALRM") else ()
-#: Exit status of a command whose output is read no more: 128 + SIGPIPE, as a shell says it.
-CLOSED_PIPE = 128 + 13
 #: How processes end that a limit or the system stops; numbers of POSIX, since Windows names only some.
 KILLED, ABORTED, OUT_OF_CPU_TIME = 9, 6, int(getattr(signal, "SIGXCPU", 24))
 
@@ -104,13 +103,6 @@ def call_soon(handler: Callable[[int, FrameType | None], None]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
-def call_repeatedly(handler: Callable[[int, FrameType | None], None], every_s: float) -> None:
-    """Call a signal handler in the main thread again and again, where the system has such a timer."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, every_s, every_s)
-
-
 def end_with_parent() -> None:
     """Have the kernel end this process when its parent ends, where it can: on Linux."""
     with contextlib.suppress(OSError, AttributeError, TypeError):
@@ -161,17 +153,3 @@ def own_usage() -> tuple[float, int]:
 def nameless_file() -> int:
     """A file descriptor in memory for what a process says; without memfd it is /dev/null, and nothing of it is kept."""
     return os.memfd_create("errors") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
-
-
-def configure_malloc(arenas: int, mmap_threshold: int, trim_threshold: int) -> None:
-    """Set glibc's allocator (mallopt(3)); other C libraries have no such setting."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        for number, value in ((-8, arenas), (-3, mmap_threshold), (-1, trim_threshold)):
-            mallopt(number, value)
-
-
-def trim_malloc() -> None:
-    """Have glibc return free pages inside its heap to the system."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)

@@ -19,6 +19,8 @@ from typing import NamedTuple
 from tests.captures import ROOT, SAMPLES
 
 RUN = ("sh", "console", "python")
+#: Pages whose blocks are not run here: contents of files, and what tests/test_session.py runs.
+OTHERWISE = ("CONTRIBUTING.md", "session.md")
 _FENCE = re.compile(r"^```([a-z{}-]*)[^\n]*\n(.*?)^```$", re.M | re.S)
 _NOT_RUN = re.compile(r"\*Not run by the tests: ([^*]+)\.\*\s*\Z")
 
@@ -34,7 +36,7 @@ class Block(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """The pages whose links are checked. The blocks of all but CONTRIBUTING.md, which holds contents of files, are run or listed."""
+    """The pages whose links are checked. Their blocks are run or listed, but for `OTHERWISE`."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -116,7 +118,7 @@ def not_run_page() -> str:
     for path in pages():
         for block in blocks(path.read_text(encoding="utf-8")):
             if block.language in RUN and block.not_run:
-                first = block.text.split("\n")[0].removeprefix("$ ").split("  #")[0].replace("|", "\\|")
+                first = block.text.split("\n")[0].removeprefix("$ ").split("  #")[0].strip().replace("|", "\\|")
                 out.append(f"| {path.relative_to(ROOT)} | `{first}` | {block.not_run} |")
     return "\n".join(out) + "\n"
 
@@ -124,7 +126,7 @@ def not_run_page() -> str:
 def main() -> None:
     """Write the outputs of console blocks again."""
     for path in pages():
-        if path.name == "CONTRIBUTING.md":
+        if path.name in OTHERWISE:
             continue
         text = path.read_text(encoding="utf-8")
         found = [block for block in blocks(text) if block.language in RUN and not block.not_run]

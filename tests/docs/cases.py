@@ -39,8 +39,8 @@ CASES = {
     ),
     "ap_buffer_loss": Case(
         "time_sequence", Small("access_point_overflow", 2.0), Small("deaf_sniffer", 2.0),
-        "packets were lost on the air, not at the access point. The sniffer missed one frame in five, and a missed frame "
-        "looks like one that was not sent.", 1.5,
+        "packets were lost on the air, not at the access point. The sniffer missed one frame in five, "
+        "and a missed frame looks like one that was not sent.", 1.5,
     ),
     "burst_loss": Case(
         "rate_over_time", Small("burst_loss", 4.0, ("air",)), Small("random_loss", 4.0, ("air",)),

@@ -12,7 +12,7 @@ from tests.docs import blocks
 PAGES = {
     str(path.relative_to(ROOT)): blocks.blocks(path.read_text(encoding="utf-8"))
     for path in blocks.pages()
-    if path.name != "CONTRIBUTING.md"
+    if path.name not in blocks.OTHERWISE
 }
 RUNNING = {
     name: found for name, found in PAGES.items() if any(b.language in blocks.RUN and not b.not_run for b in found)

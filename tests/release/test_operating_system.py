@@ -25,6 +25,10 @@ _NAMES = {
 }  # fmt: skip
 
 
+#: The other places that docs and operating_system.py name: glibc's allocator, and handlers of signals that stand first.
+_ELSEWHERE = {"pipeline.allocator": {"ctypes"}, "cli.main": _NAMES["signal"], "cli.start": _NAMES["signal"]}
+
+
 @pytest.mark.parametrize("module", sorted(set(MODULES) - {"operating_system"}))
 def test_only_one_module_knows_the_system(module: str) -> None:
     used = set()
@@ -34,14 +38,14 @@ def test_only_one_module_knows_the_system(module: str) -> None:
         elif isinstance(node, ast.ImportFrom):
             used |= {node.module} & _MODULES
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            used |= {f"{node.value.id}.{node.attr}"} if node.attr in _NAMES.get(node.value.id, ()) else set()
+            used |= {node.attr} if node.attr in _NAMES.get(node.value.id, ()) else set()
         elif (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and node.value.startswith(("/proc/", "/dev/"))
         ):
             used.add(node.value)
-    assert not used
+    assert used <= _ELSEWHERE.get(module, set())
 
 
 #: Python without what Windows lacks, as far as a process on Linux can be made so.

@@ -115,7 +115,17 @@ def test_installs_and_runs_without_a_compiler(wheel: Path, python: str, tmp_path
 
     assert shutil.which("cargo", path=bare["PATH"]) is None
     assert shutil.which("cc", path=bare["PATH"]) is None
-    run("pip", "install", "-q", "--only-binary", ":all:", "--cache-dir", Path.home() / ".cache" / "pip", wheel)
+    run(
+        "pip",
+        "install",
+        "-q",
+        "--no-compile",
+        "--only-binary",
+        ":all:",
+        "--cache-dir",
+        Path.home() / ".cache" / "pip",
+        wheel,
+    )
     where = run("python", "-c", "import wlanlens._core as core; print(core.__file__)").strip()
     assert Path(where).is_relative_to(tmp_path)
     told = run("wlanlens", "analyze", SAMPLES / "mixed_newreno.sender.pcap", "-o", tmp_path / "out")

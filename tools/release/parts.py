@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 def crates() -> list[Part]:
     """Crates of other authors that the extension is built from, without those that only tests use."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", _target()]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", _target()]
     told = subprocess.run(command, cwd=ROOT / "rust", capture_output=True, text=True, check=True).stdout
     data = json.loads(told)
     packages = {package["id"]: package for package in data["packages"]}

@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from wlanlens import _core, tables
+from wlanlens import _core, operating_system, tables
 from wlanlens.capture import decryption_keys as key_lines
 from wlanlens.capture.container import records_of
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
-from wlanlens.operating_system import NO_WAIT
 from wlanlens.tables.columns import constant
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class Capture:
         if self.size_bytes() is None:
             return None
         # O_NONBLOCK: what was a regular file just now may be a pipe.
-        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | NO_WAIT), "rb") as file:
+        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | operating_system.NO_WAIT), "rb") as file:
             return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
 
     def records(self, numbers: Iterable[int]) -> list[Record]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import sys
 import threading
 
-from wlanlens.operating_system import configure_malloc, trim_malloc
+# mallopt(3) of glibc.
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 
 #: Set in a process of our own.
 _OURS = threading.Event()
@@ -17,17 +20,24 @@ def settle() -> None:
 
     All libraries share one allocator with two arenas. Arrow's own allocator, and glibc's arena for each thread, keep
     freed memory: 60 000 flows then need 1000 MiB instead of 600. OpenBLAS would reserve a buffer for each core, which
-    nothing here uses.
+    nothing here uses. A block that is mapped alone is zeroed page by page each time: with 16 MB instead of 4 as the least
+    such block, and 64 MB kept at the heap's end, a capture of four million packets takes a quarter less system time and
+    no more memory.
     """
     _OURS.set()
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    configure_malloc(arenas=2, mmap_threshold=4 << 20, trim_threshold=16 << 20)
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_ARENA_MAX, 2)
+        mallopt(_MMAP_THRESHOLD, 16 << 20)
+        mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
 def give_back() -> None:
     """Return free pages inside the heap to the system: it saves 56 MiB for each million packets of short connections."""
-    trim_malloc()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class _NoPandas:
