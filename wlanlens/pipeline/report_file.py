@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wlanlens.errors import file_errors
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
 from wlanlens.pipeline.result_dir import Stored
@@ -43,6 +44,7 @@ def write_report(
         )
 
 
+@file_errors()
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again, without reading the captures.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wlanlens.capture import decryption_keys
 from wlanlens.detection.runner import DetectorRunner
-from wlanlens.errors import OutputError, WlanlensError
+from wlanlens.errors import OutputError, WlanlensError, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch import cluster, run_names, runs_table
 from wlanlens.pipeline.batch.job import Job, Options, Row, finished_row, read_record
@@ -96,6 +96,7 @@ class Batch:
         return dict(Counter(self.runs.column("status").to_pylist()).most_common())
 
 
+@file_errors()
 def batch(
     sources: Sequence[AnyPath] | AnyPath,
     out: AnyPath,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WlanlensError, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.compare.comparison import Comparison, Difference, FindingCosts, Measure, Side
 from wlanlens.pipeline.compare.run_figures import RunFigures
@@ -21,6 +21,7 @@ SAME_SIZE = 0.01
 LEAST_SHARE = 0.005
 
 
+@file_errors()
 def compare(*given: AnySide, port: int | None = None) -> Comparison:
     """Compare analysed directories.
 
