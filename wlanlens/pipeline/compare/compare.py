@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
-from wlanlens.errors import WlanlensError, file_errors
+from wlanlens.errors import WlanlensError, WrongUse, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.compare.comparison import Comparison, Difference, FindingCosts, Measure, Side
 from wlanlens.pipeline.compare.run_figures import RunFigures
@@ -51,7 +51,7 @@ def compare(*given: AnySide, port: int | None = None) -> Comparison:
     """
     sides = [side_of(name, runs, port) for name, runs in named(given)]
     if len(sides) < 2:
-        raise WlanlensError("there is only one side", next="give two analysed directories, or two names with runs")
+        raise WrongUse("there is only one side", next="give two analysed directories, or two names with runs")
     if not sides[0].runs:
         raise WlanlensError("the first side has no data transfer to compare with", path=printable(sides[0].name))
     return _compared(sides)
