@@ -130,7 +130,9 @@ def command(
         if last and not quiet:
             at = last[0]
             where = printable(out)
-            click.echo(f"stopped: {at.done:,} of {at.total:,} traces are finished and kept in {where}", err=True)
+            click.echo(
+                f"wlanlens: stopped: {at.done:,} of {at.total:,} traces are finished and kept in {where}", err=True
+            )
         raise
     if meter is not None:
         meter.clear()

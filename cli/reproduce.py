@@ -11,6 +11,7 @@ import click
 
 from .meter import TerminalLine
 from .names import Name
+from .start import reached
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,6 +89,7 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
     except BaseException as stop:
         if not done:
             raise
+        reached()
         interrupted = stop
     finally:
         if meter is not None:

@@ -157,7 +157,9 @@ def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> i
     except BaseException:
         meter.clear()
         if meter.done:
-            click.echo(f"stopped: {meter.done} of {len(jobs)} runs are finished and kept in {folder}", err=True)
+            click.echo(
+                f"wlanlens: stopped: {meter.done} of {len(jobs)} runs are finished and kept in {folder}", err=True
+            )
         raise
     meter.clear()
     if not quiet:

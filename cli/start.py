@@ -16,6 +16,11 @@ def exit_at_once(number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(128 + number)
 
 
+def reached() -> None:
+    """The exception of a signal has reached code that stops by itself: it is not raised again."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def main() -> NoReturn:
     """Run the command line."""
     for number in STOPS:

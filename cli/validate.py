@@ -158,7 +158,7 @@ def command(
     except BaseException as stopped:
         meter.clear()
         if runs and not isinstance(stopped, Exception):
-            click.echo(f"stopped after {len(runs)} of {meter.total} runs", err=True)
+            click.echo(f"wlanlens: stopped after {len(runs)} of {meter.total} runs", err=True)
             _print(summary(runs, detectors), out, as_json, quiet)
         raise
     meter.clear()
@@ -204,7 +204,7 @@ def _random(
     except BaseException as stopped:
         meter.clear()
         if worlds and not isinstance(stopped, Exception):
-            click.echo(f"stopped after {len(worlds)} of {meter.total} worlds", err=True)
+            click.echo(f"wlanlens: stopped after {len(worlds)} of {meter.total} worlds", err=True)
             _print_random(random_page.summary(worlds, first, count, detectors), out, as_json, quiet)
         raise
     meter.clear()
@@ -228,7 +228,7 @@ def _print_random(result: RandomValidation, out: Path | None, as_json: bool, qui
     elif not quiet:
         click.echo(random_page.plain(result), nl=False)
     for fault in result.faults():
-        click.echo(f"fails: {fault}", err=True)
+        click.echo(f"wlanlens: fails: {fault}", err=True)
 
 
 def _page(out: Path, part: str) -> str:
@@ -253,7 +253,7 @@ def _clocks(
     except BaseException as stopped:
         meter.clear()
         if scores and not isinstance(stopped, Exception):
-            click.echo(f"stopped after {len(scores)} of {meter.total} runs", err=True)
+            click.echo(f"wlanlens: stopped after {len(scores)} of {meter.total} runs", err=True)
             _print_clocks(scores, out, as_json, quiet)
         raise
     meter.clear()
@@ -271,7 +271,7 @@ def _print_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, qui
     elif not quiet:
         click.echo(clock_page.plain(scores), nl=False)
     for fault in clock_page.faults(scores):
-        click.echo(f"fails: {fault}", err=True)
+        click.echo(f"wlanlens: fails: {fault}", err=True)
 
 
 def _put(out: Path, text: str) -> None:
@@ -297,4 +297,4 @@ def _print(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> 
     elif not quiet:
         click.echo(plain(result), nl=False)
     for fault in result.faults():
-        click.echo(f"fails: {fault}", err=True)
+        click.echo(f"wlanlens: fails: {fault}", err=True)

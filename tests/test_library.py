@@ -78,6 +78,7 @@ def test_public_names_have_a_sentence() -> None:
         (lambda place: wl.analyze(place / "nowhere.pcap"), (FileNotFoundError,)),
         (lambda place: wl.doctor(place / "nowhere.pcap"), (FileNotFoundError,)),
         (lambda place: wl.open(place).table("packets"), (IsADirectoryError,)),
+        (lambda place: wl.load(place / "nowhere"), (FileNotFoundError,)),
         (lambda place: wl.simulate("clean_link", place / "file" / "below", duration_s=0.1), (NotADirectoryError,)),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator
 
@@ -84,6 +85,13 @@ def file_error(error: OSError, path: str | None = None) -> FileError:
     kind = next((mine for theirs, mine in _KINDS.items() if isinstance(error, theirs)), FileError)
     made = kind(said, path=path)
     made.errno, made.strerror, made.filename = error.errno, said, path
+    return made
+
+
+def missing(what: str, path: str) -> FileMissing:
+    """The error that a file or folder is not there, in words that say what was expected."""
+    made = FileMissing(what, path=path)
+    made.errno, made.strerror, made.filename = errno.ENOENT, what, path
     return made
 
 

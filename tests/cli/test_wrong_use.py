@@ -146,6 +146,36 @@ def test_a_signal_that_c_code_hides_still_stops(tmp_path: Path, lost: bool) -> N
     assert b"bug" not in done.stderr
 
 
+#: `reproduce` that a signal stops after its first experiment, and whose page takes longer than the signal is repeated.
+SLOW_PAGE = """
+import os, signal, sys, time
+from wlanlens_cli import main
+from wlanlens.reproduction import runner
+
+def interrupted(chosen, lab):
+    yield from whole(chosen[:1], lab)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+
+def slow(*words):
+    time.sleep(1.5)
+    write(*words)
+
+whole, write = runner.run, runner.write_page
+runner.run, runner.write_page = interrupted, slow
+sys.argv = ["wlanlens", "reproduce", "dcf_model_values", "--jobs", "1"]
+main.main()
+"""
+
+
+def test_an_interrupted_reproduce_writes_its_page(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", SLOW_PAGE]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 128 + signal.SIGINT, done.stderr
+    assert (tmp_path / "reproduce.html").is_file()
+    assert "dcf_model_values" in done.stdout
+
+
 def test_show_finds_a_packet_of_a_directory(tmp_path: Path) -> None:
     assert completed(tmp_path, "analyze", MIXED, "-o", "one", "--no-report", "--quiet").returncode == 0
     assert completed(tmp_path, "analyze", *FOUR, "-o", "four", "--no-report", "--quiet").returncode == 0

@@ -98,7 +98,7 @@ def test_an_interrupt_of_the_terminal_is_quiet(tmp_path: Path) -> None:
     _, errors = batch.communicate(timeout=60)
     assert batch.returncode == 130
     assert errors.count(b"\n") == 1, errors
-    assert errors.startswith(b"stopped: ")
+    assert errors.startswith(b"wlanlens: stopped: ")
     assert litter(out) == []
     finished = len(list(out.glob("runs/*/run.json")))
     assert len(list(out.glob("runs/*"))) == finished < 60

@@ -122,8 +122,8 @@ def test_nonsense_in_a_scenario_file(text: str, said: str, tmp_path: Path) -> No
 
 def test_a_scenario_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(bytes(range(128, 256)))
-    assert "not a scenario in TOML" in refused(run("--file", str(tmp_path / "binary")))
-    assert "longer than" in refused(run("--file", "/dev/zero"))
+    assert "not a scenario in TOML" in refused(run("--file", str(tmp_path / "binary")), 2)
+    assert "longer than" in refused(run("--file", "/dev/zero"), 2)
     assert "No such file" in refused(run("--file", str(tmp_path / "absent")))
     assert "Is a directory" in refused(run("--file", str(tmp_path)))
 
@@ -161,7 +161,8 @@ def test_a_thousand_million_packets_are_refused_in_time(tmp_path: Path) -> None:
     words = ["--set", "duration_s=1e6", "--set", "receive_window_bytes=1073741824"]
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     said = refused(
-        run("-s", "clean_link", "--tap", "sender", "-o", str(tmp_path / "out"), *words, preexec_fn=limit_memory)
+        run("-s", "clean_link", "--tap", "sender", "-o", str(tmp_path / "out"), *words, preexec_fn=limit_memory),
+        2,
     )
     assert "more than 10 million packets and frames within" in said
     assert "the nearest duration_s is" in said

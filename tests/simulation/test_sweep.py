@@ -158,13 +158,13 @@ def test_everything_is_checked_before_anything_runs(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert bad.returncode == 3
+    assert bad.returncode == 2
     assert "rate_mbps must be" in bad.stderr
     assert not (tmp_path / "x").exists()
     other = subprocess.run(
         command(tmp_path / "x", "--seeds", "1..2000000"), check=False, capture_output=True, text=True
     )
-    assert other.returncode == 3
+    assert other.returncode == 2
     assert "2000000 values" in other.stderr
 
 

@@ -114,8 +114,8 @@ def command(point: str, transfer: tuple[str, int, str, int] | None = None, *, wh
         return f"iw dev wlan0 interface add mon0 type monitor; ip link set mon0 up; iw dev mon0 set channel N; {take}"
     where = ""
     if transfer is not None:
-        ports = min(transfer[1], transfer[3])
-        where = f" host {transfer[0]} and host {transfer[2]} and port {ports}"
+        port = min(transfer[1], transfer[3])  # the server's: clients take theirs from the ephemeral range above
+        where = f" host {transfer[0]} and host {transfer[2]} and port {port}"
     device = "eth0" if point == "ap" else "wlan0"
     name = point if point in ("sender", "receiver", "ap") else "host"
     return f"tcpdump -i {device} -s {HOST_SNAPLEN} -B 16384 -w {name}.pcap{where}"

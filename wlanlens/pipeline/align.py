@@ -10,6 +10,7 @@ from wlanlens import airtime, tables
 from wlanlens.alignment import align as alignment
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.errors import file_errors
 from wlanlens.ledger import ledger
 from wlanlens.pipeline.open_captures import AnyPath, open_captures
 from wlanlens.tables.lazy_tables import LazyTables
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from wlanlens.capture.decryption_keys import Keys
 
 
+@file_errors()
 def align(
     captures: Sequence[AnyPath | Capture] | AnyPath,
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import plots
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.runner import DetectorRunner
+from wlanlens.errors import file_errors
 from wlanlens.formatting import html_table, percent, printable, seconds
 from wlanlens.ledger.ledger import PLAIN
 from wlanlens.pipeline.file_names import REPORT
@@ -106,6 +107,7 @@ class Analysis:
         return self.trace.table("ledger")
 
 
+@file_errors()
 def analyze(
     captures: Sequence[AnyPath | Capture] | AnyPath,
     *,
@@ -174,6 +176,7 @@ def default_out(capture: Capture) -> Path:
     return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
 
 
+@file_errors()
 def load(folder: str | os.PathLike[str]) -> Analysis:
     """Read an analysed directory back, as `analyze` returned it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens.capture import decryption_keys
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture
 from wlanlens.capture.capture import open as open_capture
-from wlanlens.errors import AlignmentError
+from wlanlens.errors import AlignmentError, WrongUse, did_you_mean
 from wlanlens.formatting import printable
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def open_captures(
     opened = [c if isinstance(c, Capture) else open_capture(c, keys=known) for c in chosen]
     for role, path in (roles or {}).items():
         if role not in CAPTURE_POINTS:
-            raise AlignmentError(f"unknown capture point {role!r}: expected one of {', '.join(CAPTURE_POINTS)}")
+            hint = did_you_mean(str(role), CAPTURE_POINTS, f"capture points are {', '.join(CAPTURE_POINTS)}")
+            raise WrongUse(f"unknown capture point {role!r}", next=hint)
         same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
         if same:
             same[0].point = role

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import formatting
+from wlanlens.errors import file_errors
 from wlanlens.pipeline.allocator import leave_out_pandas
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
@@ -57,6 +58,7 @@ def _without(conclusion: Verdict) -> str:
     return f"Without the costliest cause: {', '.join(parts)}{assumption}."
 
 
+@file_errors()
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again, without reading the captures.
 

@@ -15,7 +15,7 @@ from wlanlens.capture.capture import Capture, Note
 from wlanlens.detection.finding import SCHEMA_VERSION, Finding, Undecided, Value, from_dict
 from wlanlens.detection.findings import STATES, DetectorState, Findings
 from wlanlens.detection.verdict import Verdict
-from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
+from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError, missing
 from wlanlens.formatting import printable
 from wlanlens.pipeline import stored_json
 from wlanlens.pipeline.file_names import ANALYSIS, FINDINGS, PART, TABLES
@@ -151,6 +151,8 @@ class Stored:
 
     Raises
     ------
+    FileMissing
+        There is no such directory.
     MissingTable
         It is not an analysed directory.
     WlanlensError
@@ -162,7 +164,7 @@ class Stored:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if "\0" in str(self.path) or not self.path.is_dir():
-            raise MissingTable("there is no such directory", path=printable(str(self.path)))
+            raise missing("there is no such directory", printable(str(self.path)))
         try:
             self._read()
         except FileNotFoundError as error:

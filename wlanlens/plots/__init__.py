@@ -14,6 +14,8 @@ from wlanlens import registry
 from wlanlens.errors import MissingTable, NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from plotly.graph_objects import Figure as Figure
 
     from wlanlens.detection.finding import Finding
@@ -66,6 +68,11 @@ def draw(name: str, trace: Trace, findings: Sequence[Finding] = (), **options: A
         raise MissingTable(f"the plot {name} needs rows of {', '.join(missing)}, and this trace has none")
     figure: Figure = unit(trace, findings, **options)
     return figure
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Figure]: ...
 
 
 class _Shelf(ModuleType):

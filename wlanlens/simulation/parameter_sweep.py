@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wlanlens.errors import OutputError
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
@@ -237,7 +238,7 @@ def _done(folder: Path, scenario: str) -> dict[str, dict[str, Any]]:
                 continue  # a line cut off by a crash
     other = {row["scenario"] for row in done.values()} - {scenario}
     if other:
-        raise ScenarioError(
+        raise OutputError(
             f"{folder} holds runs of {', '.join(sorted(other))}", next=f"give {scenario} a folder of its own"
         )
     return done

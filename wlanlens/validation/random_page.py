@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from wlanlens.formatting import cut
 from wlanlens.tables import CATEGORIES
 from wlanlens.validation import page
 from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, share_right, spread
@@ -202,7 +203,7 @@ def _wrong(result: RandomValidation) -> list[tuple[str, ...]]:
     wrong = sorted((v for v in result.verdicts if not v.right), key=lambda v: -v.share)
     seen = {v.world: v for v in reversed(wrong)}
     return [
-        (v.cause, f"{v.share:.0%}", "+".join(v.taps), v.sentence[:160].replace("|", "/"), repeat(v.world))
+        (v.cause, f"{v.share:.0%}", "+".join(v.taps), cut(v.sentence, 160).replace("|", "/"), repeat(v.world))
         for v in sorted(seen.values(), key=lambda v: -v.share)[:WORST]
     ]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WlanlensError, did_you_mean
 from wlanlens.pipeline.analyze import analyze
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
@@ -114,7 +114,9 @@ def validate_random(
     given = tuple(sorted((settings or {}).items()))
     for name, _ in given:
         if not any(name in find(scenario).parameters for scenario in names or chosen("scenarios", ())):
-            raise ScenarioError(f"no scenario that is drawn has a parameter {name!r}")
+            known = {key for scenario in names or chosen("scenarios", ()) for key in find(scenario).parameters}
+            hint = did_you_mean(name, sorted(known), "`wlanlens simulate -s NAME --parameters` lists them")
+            raise ScenarioError(f"no scenario that is drawn has a parameter {name!r}", next=hint)
     with temporary_folder("validate") as place:
         cases = [WorldCase(number, wanted, names, given, str(place)) for number in range(seed, seed + count)]
         tell = None if progress is None else lambda done: progress(done, count)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
 from wlanlens.detection.runner import DetectorRunner
-from wlanlens.errors import OutputError, WlanlensError
+from wlanlens.errors import OutputError, WlanlensError, WrongUse, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch import cluster, run_names, runs_table
 from wlanlens.pipeline.batch.job import Job, Options, Row, finished_row, read_record
@@ -96,6 +96,7 @@ class Batch:
         return dict(Counter(self.runs.column("status").to_pylist()).most_common())
 
 
+@file_errors()
 def batch(
     sources: Sequence[AnyPath] | AnyPath,
     out: AnyPath,
@@ -161,7 +162,7 @@ def batch(
     chosen = tuple(only or ())
     changed = DetectorRunner(chosen or None, thresholds).thresholds  # raises now, and not once for each trace
     if memory_mb < LEAST_MB or not timeout_s > 0:
-        raise WlanlensError(f"an analysis needs at least {LEAST_MB} MB and more than 0 s")
+        raise WrongUse(f"an analysis needs at least {LEAST_MB} MB and more than 0 s")
     known = decryption_keys.of(keys)
     with _directory(Path(out), shard or "1/1") as folder:
         mark = _keys_mark(folder, known, key_file)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from wlanlens.capture import decryption_keys
 from wlanlens.capture.decryption_keys import Keys
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WlanlensError, WrongUse
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch.job import ATTEMPTS, Job, Row, finish_failed
 from wlanlens.pipeline.batch.local_workers import ForkServer
@@ -58,7 +58,7 @@ def check(scheduler: str, security: Security | None, keys: Keys) -> None:
     if importlib.util.find_spec("distributed") is None:
         raise WlanlensError("--scheduler needs Dask distributed", next="pip install 'wlanlens[cluster]'")
     if keys and _is_foreign(keys):
-        raise WlanlensError(
+        raise WrongUse(
             "keys do not cross a scheduler",
             next="give --key-file, which the workers read, or set WLANLENS_KEYS for them",
         )
@@ -66,11 +66,11 @@ def check(scheduler: str, security: Security | None, keys: Keys) -> None:
         return
     scheme = scheduler.partition("://")[0]
     if scheme not in ("tcp", "tls") or not host(scheduler):
-        raise WlanlensError(
+        raise WrongUse(
             f"{printable(scheduler)!r} is no scheduler", next="expected local, tcp://HOST:PORT or tls://HOST:PORT"
         )
     if scheme == "tls" and security is None:
-        raise WlanlensError("tls:// needs certificates", next="give --tls-ca, --tls-cert and --tls-key")
+        raise WrongUse("tls:// needs certificates", next="give --tls-ca, --tls-cert and --tls-key")
 
 
 def _is_foreign(keys: Keys) -> bool:

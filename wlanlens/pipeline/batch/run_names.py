@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WrongUse
 
 #: Characters of a folder's name besides letters and digits.
 _PLAIN = "._-=+@,# "
@@ -49,7 +49,7 @@ def shard(text: str) -> tuple[int, int]:
     number, slash, count = text.partition("/")
     if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
         return int(number), int(count)
-    raise WlanlensError(f"{text!r} is no shard", next="for example 3/64: the third of 64, from 1 to 64")
+    raise WrongUse(f"{text!r} is no shard", next="for example 3/64: the third of 64, from 1 to 64")
 
 
 def in_shard(trace: str, number: int, count: int) -> bool:

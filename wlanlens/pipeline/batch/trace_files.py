@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wlanlens import _core
 from wlanlens.capture.container import choose
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WlanlensError, WrongUse
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import ANALYSIS, TABLES
 from wlanlens.tables import POINTS
@@ -192,7 +192,7 @@ def _named(shown: dict[str, str]) -> Iterator[tuple[str, str]]:
 def _form(pattern: str) -> re.Pattern[str]:
     """The pattern as a regular expression; `*` is any text within a name."""
     if pattern.count("{trace}") != 1 or pattern.count("{point}") > 1:
-        raise WlanlensError(
+        raise WrongUse(
             f"the pattern {printable(pattern)} has no {{trace}}, or a place twice",
             next="for example {trace}.{point}.pcap",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import WlanlensError, WrongUse, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.compare.comparison import Comparison, Difference, FindingCosts, Measure, Side
 from wlanlens.pipeline.compare.run_figures import RunFigures
@@ -21,6 +21,7 @@ SAME_SIZE = 0.01
 LEAST_SHARE = 0.005
 
 
+@file_errors()
 def compare(*given: AnySide, port: int | None = None) -> Comparison:
     """Compare analysed directories.
 
@@ -50,7 +51,7 @@ def compare(*given: AnySide, port: int | None = None) -> Comparison:
     """
     sides = [side_of(name, runs, port) for name, runs in named(given)]
     if len(sides) < 2:
-        raise WlanlensError("there is only one side", next="give two analysed directories, or two names with runs")
+        raise WrongUse("there is only one side", next="give two analysed directories, or two names with runs")
     if not sides[0].runs:
         raise WlanlensError("the first side has no data transfer to compare with", path=printable(sides[0].name))
     return _compared(sides)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.errors import CorruptCapture, OutputError, WlanlensError
+from wlanlens.errors import CorruptCapture, OutputError, WlanlensError, file_errors
 from wlanlens.formatting import printable
 from wlanlens.operating_system import NO_FOLLOW, NO_WAIT
 from wlanlens.pipeline.batch.runs_table import replace_file, write_table
@@ -31,6 +31,7 @@ _TOGETHER = 500
 _THREADS = 2
 
 
+@file_errors()
 def collect(sources: Sequence[AnyPath] | AnyPath, out: AnyPath) -> Fleet:
     """Put the small tables of many runs in one file each. Tables with a row per packet stay where they are.
 

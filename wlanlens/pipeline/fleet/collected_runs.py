@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.errors import MissingTable, WlanlensError, WrongUse
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch.batch import MARK, RUNS
 from wlanlens.pipeline.batch.job import Row
@@ -102,7 +102,7 @@ def find(sources: Sequence[AnyPath]) -> list[CollectedRun]:
         runs += found
     twice = [name for name, number in Counter(run.name for run in runs).items() if number > 1]
     if twice:
-        raise WlanlensError(f"two runs have the name {printable(twice[0])!r}", next="give each directory once")
+        raise WrongUse(f"two runs have the name {printable(twice[0])!r}", next="give each directory once")
     return sorted(runs, key=lambda run: run.name)
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError, did_you_mean
+from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError, did_you_mean, file_errors
 from wlanlens.formatting import printable
 from wlanlens.pipeline.analyze import Analysis, load
 from wlanlens.pipeline.batch.runs_table import read_table
@@ -106,6 +106,7 @@ def is_fleet(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / MARK).is_file()
 
 
+@file_errors()
 def load_fleet(path: str | os.PathLike[str]) -> Fleet:
     """Read a directory that `collect` wrote.
 
