@@ -65,9 +65,9 @@ def test_a_direction_is_one_undecided_case_from_the_first_to_the_last_possible_l
 
 
 def test_the_wait_for_a_needed_copy_of_a_lone_segment_counts() -> None:
-    lost = [again(9, 2300, 9000, spurious=False, trigger="undecided")]
+    lost = [again(9, 2300, 9000, spurious=False, trigger="undecided", since_previous_ns=250 * MS)]
     (finding,) = run(CODE, trace(segments=lost, intervals=TIMES))[0]
-    assert (finding.cost_s, finding.t_start_ns) == (0.3, 2000 * MS)
+    assert (finding.cost_s, finding.t_start_ns) == (0.3, 2050 * MS)
 
 
 def test_time_of_other_kinds_does_not_count() -> None:
@@ -77,10 +77,10 @@ def test_time_of_other_kinds_does_not_count() -> None:
     assert run(CODE, made)[0][0].cost_s == 0
 
 
-def test_a_loss_begins_with_the_third_duplicate_ack_though_its_repair_waited_in_the_devices_queue() -> None:
-    asked = [ack(n, 880 + n, 1449, kind="dupack", dupacks=n - 10) for n in (11, 12, 13)]
-    made = trace(
-        segments=[*asked, again(20, 1000, 1449, spurious=False)], recoveries=[recovery(1000, 1400)], intervals=TIMES
-    )
+def test_a_loss_lasts_from_the_lost_copy_to_the_ack_of_its_repair() -> None:
+    lost = again(20, 1000, 1449, spurious=False, since_previous_ns=120 * MS)
+    made = trace(segments=[lost, ack(30, 1250, 2897)], recoveries=[recovery(1000, 1400)], intervals=TIMES)
     (finding,) = run(CODE, made)[0]
-    assert (finding.t_start_ns, finding.t_end_ns) == (893 * MS, 1400 * MS)
+    assert (finding.t_start_ns, finding.t_end_ns) == (880 * MS, 1250 * MS)
+    # The recovery goes on for other data.
+    assert finding.cost_s == pytest.approx(0.4)

@@ -34,6 +34,16 @@ def test_two_round_trips_of_a_long_path_count() -> None:
     assert [f.cost_s for f in run(CODE, trace(intervals=rows))[0]] == [pytest.approx(1.6)]
 
 
+def test_it_ends_with_the_last_stretch_of_some_round_trips() -> None:
+    rows = [
+        interval("window_limited", 1000, 3000),
+        interval("transfer", 3000, 8000),
+        interval("window_limited", 8000, 8010),
+    ]
+    (finding,) = run(CODE, trace(intervals=rows))[0]
+    assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(2.01), 3000 * MS)
+
+
 def test_after_a_loss_the_congestion_window_may_be_the_limit() -> None:
     edge = 1 + 4 * MSS
     window = {"window_bytes": 4 * MSS, "flight_bytes": 4 * MSS}

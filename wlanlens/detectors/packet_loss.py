@@ -21,7 +21,6 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     key_groups,
-    third_dupacks,
 )
 from wlanlens.registry import detector
 
@@ -62,7 +61,8 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
 
     What it finds
     -------------
-    Directions in which data was lost: how many segments, and in how many episodes. The cost is the time in fast recovery
+    Directions in which data was lost: how many segments, and in how many episodes, from the sending of the first lost copy to the ACK
+    of the last repair. The cost is the time in fast recovery
     and in waits for the retransmission timer because of losses, with the recovery after them.
 
     Why it happens
@@ -109,7 +109,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, by_timer, keys)
     fast, timers = _seconds(in_recovery, keys), _seconds(of_timers, keys)
     episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
-    sent = facts.flow_values("data_packets", keys)
+    number_sent = facts.flow_values("data_packets", keys)
 
     def describe(i: int) -> Description:
         part = slice(int(first[i]), int(first[i] + size[i]))
@@ -119,13 +119,29 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
             "episodes_count": int(episodes[i]),
             "fast_recovery_s": float(fast[i]),
             "timers_s": float(timers[i]),
-            **({"data_packets": int(sent[i])} if sent[i] != NULL else {}),
+            **({"data_packets": int(number_sent[i])} if number_sent[i] != NULL else {}),
         }
         return Description(_sentence(values), values, {"segments": lost["packet"][part]}, 0.95)
 
-    requests = _requests(facts, lost.take(np.isin(lost.key, keys)))
-    start, end = _hull(lost["t_ns"][first], lost["t_ns"][first + size - 1], keys, in_recovery, of_timers, requests)
-    cases = Cases(facts, CODE, keys, start, end, fast + timers, lost["packet"][first])
+    sent = lost["t_ns"] - np.maximum(lost["since_previous_ns"], 0)
+    acks = facts.cached(Acks)
+    answered = acks.t_ns(acks.first_covering(lost.key, lost["rel_seq"] + lost["len"]))
+    answered = np.where(answered != NULL, answered, facts.last_packet_ns(lost.key))
+    groups, _ = key_groups(lost.key)
+    enough = np.isin(groups, first)
+    start, end = np.minimum.reduceat(sent, groups)[enough], np.maximum.reduceat(answered, groups)[enough]
+    lost_from, lost_until = _hull(start.copy(), end.copy(), keys, in_recovery, of_timers)
+    cases = Cases(
+        facts,
+        CODE,
+        keys,
+        start,
+        end,
+        fast + timers,
+        lost["packet"][first],
+        lost_from_ns=lost_from,
+        lost_until_ns=lost_until,
+    )
     yield from cases.findings(describe, what="lost packets")
 
 
@@ -147,16 +163,6 @@ def _hull(start: Array, end: Array, keys: Array, *parts: Rows) -> tuple[Array, A
         np.minimum.at(start, at, spans["t_start_ns"])
         np.maximum.at(end, at, spans["t_end_ns"])
     return start, end
-
-
-def _requests(facts: Facts, lost: Rows) -> Rows:
-    """The third duplicate ACKs that requested lost bytes: where the device's queue is long, the repair passes the tap later."""
-    third = third_dupacks(facts).sorted_by("rel_ack", "t_ns")
-    at = third.last_until("rel_ack", lost.key, lost["rel_seq"])
-    asked = at >= 0
-    if len(third):
-        asked &= (third["rel_ack"][at] == lost["rel_seq"]) & (third["t_ns"][at] <= lost["t_ns"])
-    return Rows(lost.key[asked], dict.fromkeys(("t_start_ns", "t_end_ns"), third["t_ns"][at[asked]]))
 
 
 def _undecided(facts: Facts, copies: Rows, recoveries: Rows) -> Iterator[Undecided]:

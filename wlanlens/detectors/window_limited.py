@@ -45,6 +45,7 @@ def window_limited(
     *,
     min_share_percent: float = 5.0,
     min_time_ms: float = 50.0,
+    min_stretch_rtts: float = 3.0,
     min_flow_bytes: int = 64 * 1024,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, limited the throughput.
@@ -69,6 +70,7 @@ def window_limited(
     count either.
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
+    `min_stretch_rtts`: a finding begins and ends with a stretch of this many round trips, or of the longest; fewer are one burst.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
 
     What fools it
@@ -92,7 +94,8 @@ def window_limited(
     spans = spans.take((spans["state"] != "delayed_ack") | _no_room(facts, spans))
     if len(spans):
         full = cwnd_may_limit(facts, spans)
-        yield from _findings(facts, spans, full, min_share_percent / 100, int(min_time_ms * 1e6))
+        whole = _long(facts, spans, ~full, min_stretch_rtts)
+        yield from _findings(facts, spans, full, whole, min_share_percent / 100, int(min_time_ms * 1e6))
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
     unscaled = (facts.flow_values("packets", keys ^ 1) > 0) & (facts.flow_values("peer_window_max_bytes", keys) == 0)
@@ -104,7 +107,7 @@ def window_limited(
         )
 
 
-def _findings(facts: Facts, spans: Rows, full: Array, min_share: float, min_ns: int) -> Iterator[Finding]:
+def _findings(facts: Facts, spans: Rows, full: Array, whole: Array, min_share: float, min_ns: int) -> Iterator[Finding]:
     first, length = key_groups(spans.key)
     key, closed, start, end = spans.key[first], spans["state"] == "zero_window", spans["t_start_ns"], spans["t_end_ns"]
     span_ns = end - start
@@ -154,8 +157,8 @@ def _findings(facts: Facts, spans: Rows, full: Array, min_share: float, min_ns: 
         facts,
         CODE,
         key[which],
-        np.minimum.reduceat(np.where(full, np.iinfo(np.int64).max, start), first)[which],
-        np.maximum.reduceat(np.where(full, 0, end), first)[which],
+        np.minimum.reduceat(np.where(whole, start, np.iinfo(np.int64).max), first)[which],
+        np.maximum.reduceat(np.where(whole, end, 0), first)[which],
         (limited_ns / 1e9 + closed_ns / 1e9)[which],
         spans["first_packet"][first[which]],
     )
@@ -167,6 +170,26 @@ def _no_room(facts: Facts, spans: Rows) -> Array:
     segment = facts.flow_values("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
     return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
+
+
+def _long(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
+    """Counted intervals in stretches of some round trips, or as long as their flow's longest; gaps of a round trip end none."""
+    which = np.flatnonzero(counted)
+    out = np.zeros(len(spans), bool)
+    if not len(which):
+        return out
+    key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
+    rtt = np.maximum(facts.flow_values("tap_rtt_mean_ns", key), 0)
+    begins = np.ones(len(which), bool)
+    begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > rtt[1:])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(which)) - 1
+    length = end[last] - start[first]
+    flow = np.cumsum(np.diff(key[first], prepend=key[:1]) != 0)
+    longest = np.zeros(flow.max() + 1, np.int64)
+    np.maximum.at(longest, flow, length)
+    out[which] = np.repeat(length >= np.minimum(stretch * rtt[first], longest[flow]), last - first + 1)
+    return out
 
 
 def _mean(column: Array, weight: Array, which: Array) -> float | None:

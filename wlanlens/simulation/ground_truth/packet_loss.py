@@ -1,4 +1,4 @@
-"""Lost data that its sender repaired, and the time of the repairs."""
+"""Lost data that its sender repaired, and the time that this took."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ CODES = ("packet_loss",)
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One finding for each direction with lost data of which a later copy passed the tap, from the first repair to the last, with
-    their timers and recoveries; the cost is the time that the true ledger has for them.
+    """One finding for each direction with lost data of which a later copy, the repair, passed the tap.
 
-    A copy of data that had arrived needs no repair, lost or not. A direction need not be found if nothing reached the sender that
-    could show that a repair was needed, see `_evident`.
+    It lasts from the first lost copy to the ACK of the last repair; the cost is the true ledger's time in fast recovery, and in waits
+    for timers that sent a repair with the recovery after them. A copy of data that had arrived needs no repair, lost or not. A
+    direction need not be found if nothing reached the sender that could show that a repair was needed, see `_evident`.
     """
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    repairs = _repairs(side)
+    lost, repairs = _repairs(side)
     if not len(repairs):
         return []
     flow, back, fast, waits, after, start, end = _ledger(facts)
-    repaired = side.data["t_tap_ns"][repairs]
+    sent, repaired = (side.data["t_tap_ns"][which] for which in (lost, repairs))
     mine = (flow == side.flow) & (back == (side.direction == "b2a"))
     # A repair ends a wait for the timer; the next wait begins with it.
     held = (waits & _hold_a_repair(repaired, start + 1, end)) | (after & _hold_a_repair(repaired, start, end))
-    at = np.flatnonzero(mine & (fast | held))
-    cost_s = int((end - start)[at].sum()) / 1e9
-    first, last = (int(f([f(repaired), *f_of[at]])) for f, f_of in ((min, start), (max, end)))
+    cost_s = int((end - start)[mine & (fast | held)].sum()) / 1e9
+    # A copy that its own host dropped did not pass the tap.
+    first = int(np.where(sent != NEVER, sent, repaired).min())
+    answered = side.reached_all_ns(side.data["end"][repairs])
+    last = int(np.where(answered != NEVER, answered, side.last_ns).max())
     values: dict[str, float | int | str] = {"lost_count": len(repaired)}
     event = finding(facts, side, "packet_loss", first, last, cost_s, "Data was lost and repaired.", values)
     return [event if _evident(facts, side, repairs) else replace(event, confidence=MAY_BE_MISSED)]
 
 
-def _repairs(side: Side) -> Array:
-    """Positions of the first copies that passed the tap after a lost one, of bytes that had not arrived."""
+def _repairs(side: Side) -> tuple[Array, Array]:
+    """Positions of lost copies, of bytes that had not arrived, and of the next copy of each, if that passed the tap."""
     d = side.data
     order = np.lexsort((d["t_made_ns"], d["rel_seq"]))
     seq, tap, lost = d["rel_seq"][order], d["t_tap_ns"][order], (d["lost"] & (d["len_bytes"] > 0))[order]
@@ -54,7 +56,7 @@ def _repairs(side: Side) -> Array:
     before = np.repeat((arrived - d["delivered"][order])[first], np.diff(np.append(first, len(seq))))
     needed = lost & (arrived == before)
     again = np.flatnonzero(needed[:-1] & (seq[1:] == seq[:-1]) & (tap[1:] != NEVER)) + 1
-    return np.asarray(order[again])
+    return order[again - 1], order[again]
 
 
 def _evident(facts: Truth, side: Side, repairs: Array) -> bool:
