@@ -219,6 +219,9 @@ impl SenderState {
         if o.kind == AckKind::Advance {
             self.progress(a);
         }
+        if !self.near_sender && (o.kind == AckKind::Advance || sack_news) {
+            self.latest_news = Some((a.timestamps.map_or(0, |(tsval, _)| tsval), a.t));
+        }
         self.take_delivered(a.t, &delivered);
         // Without SACK, an ACK of bytes that were retransmitted too may be the copy's (`tcp_clean_rtx_queue`).
         let undone = self.may_undo(a, o.kind, dsack, delivered.original && (a.sack_ok || !delivered.resent));

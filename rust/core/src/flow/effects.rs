@@ -208,6 +208,7 @@ impl SenderState {
                 self.begin_frto();
             }
             self.phase = Phase::Loss;
+            self.undo.unseen = !self.near_sender && self.may_undo_unseen(s);
         }
         self.recover = self.end;
         self.unspent_dupacks = 0;

@@ -50,7 +50,13 @@ pub struct IpOrder {
     pub unexplained: bool,
     /// The id also counts packets of other flows.
     pub shared: bool,
+    /// At most so many packets were sent and not captured since the highest captured byte passed, and since the timer may last have expired.
+    pub above: u32,
+    pub since_expiry: u32,
 }
+
+/// Where ids show nothing, any number of packets may be missing.
+const ANY_NUMBER: u32 = 1 << 20;
 
 /// Distance of two ids on their circle.
 pub fn apart(a: u16, b: u16) -> u16 {
@@ -128,7 +134,10 @@ impl IpOrder {
     pub fn observe(&mut self, s: Step) -> u32 {
         self.count_next();
         (self.skipped, self.step_missing, self.unexplained, self.next) = (0, false, false, false);
-        let Some(id) = s.ip_id.map(|i| i as u16) else { return 0 };
+        let Some(id) = s.ip_id.map(|i| i as u16) else {
+            self.miss(ANY_NUMBER);
+            return 0;
+        };
         let Some(newest) = self.newest else {
             if id != 0 {
                 (self.newest, self.position) = (Some(id), APART);
@@ -136,6 +145,11 @@ impl IpOrder {
             return self.position;
         };
         let step = i32::from(self.number(id).wrapping_sub(self.number(newest)) as i16);
+        self.miss(match step {
+            1.. if self.counts() => step.unsigned_abs() - 1,
+            i32::MIN..=0 if self.counts() && step > -NEAR => 0,
+            _ => ANY_NUMBER,
+        });
         // Id 0 stands for "none" (RFC 6864 section 4.1) unless a counter passes it.
         if id == 0 && step.abs() >= NEAR {
             return 0;
@@ -168,6 +182,12 @@ impl IpOrder {
         let another = !(1..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
         self.position = self.position.wrapping_add(if another { APART } else { step.unsigned_abs() });
         self.position
+    }
+
+    /// So many packets may be missing before this one.
+    fn miss(&mut self, packets: u32) {
+        self.above = (self.above + packets).min(ANY_NUMBER);
+        self.since_expiry = (self.since_expiry + packets).min(ANY_NUMBER);
     }
 
     /// Whether the packet at position `a` was sent before that at `b`; None if the ids do not show it.

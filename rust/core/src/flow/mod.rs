@@ -16,6 +16,7 @@ mod effects;
 mod ends;
 mod flow_row;
 mod handshake;
+mod hidden;
 mod host_ids;
 mod intervals;
 mod ip_order;

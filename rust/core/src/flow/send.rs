@@ -174,6 +174,9 @@ impl SenderState {
         if self.captured_from.is_none() {
             self.captured_from = Some(s.start);
         }
+        if self.ids.above > 0 {
+            self.note_unseen_before(s);
+        }
         if s.start > self.end {
             // A hole: lost before the tap, missed by it, or still to come out of order. Keep the segment after it.
             self.push_hole(s);

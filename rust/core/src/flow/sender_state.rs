@@ -337,6 +337,10 @@ pub struct SenderState {
     pub maybe_expired: Option<i64>,
     /// What it may repeat meanwhile.
     pub unsure: Causes,
+    /// Away from the sender: it may have sent bytes below this before its timer last may have expired.
+    pub hidden_until: i64,
+    /// The latest ACK of bytes not reported before: its TSval, 0 for none, and when it passed.
+    pub latest_news: Option<(u32, i64)>,
     /// Copies that are spurious, or may be, and that no DSACK has reported.
     pub unreported: VecDeque<Pending>,
     /// How late segments were at most that nothing can have repaired so soon.

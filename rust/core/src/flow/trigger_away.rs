@@ -9,7 +9,7 @@ use super::scoreboard::{Run, PASSED_SHIFT};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
-use super::trigger::{Seen, LEAST_RTO_NS};
+use super::trigger::{Seen, LEAST_RTO_NS, REACTION_SLACK_NS};
 
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_NS: i64 = LEAST_RTO_NS / 10 * 9;
@@ -112,7 +112,10 @@ impl SenderState {
         let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
         let probe = s.sack_ok && s.end == self.end && calm && self.probe.is_none() && !(v.head && self.no_probes);
         let probe = probe && copy.is_some_and(|r| r.copies == 1);
-        let left = self.possible_away(s, o).unless(&[
+        // The timer may have expired for bytes below these, and its packet be missing.
+        let unseen = calm && knew.was_head != yes && s.start > 1 && self.ids.above > 0 && self.paused_before(s);
+        let possible = self.possible_away(s, o).or(if unseen { Causes::GO_BACK } else { Causes::NONE });
+        let left = possible.unless(&[
             // A timer repeats the first unacknowledged segment (RFC 6298 section 5.4), and so does a sender without SACK (RFC 6582 section 3.2).
             (knew.head == no, Causes::EXPIRY),
             (knew.head == no && !s.sack_ok, Causes::FAST),
@@ -155,11 +158,16 @@ impl SenderState {
         let behind = o.acked_before && s.start < self.recover;
         let possible = match (self.phase, self.left) {
             (phase, left) if phase == Phase::Loss || (behind && phase != Phase::Recovery && left == Phase::Loss) => {
-                let undone = if self.went_on() { Causes::REPORT } else { Causes::REPAIR };
+                let undone = match () {
+                    () if self.undo.unseen => Causes::REPORT,
+                    () if self.went_on() => Causes::REPORT,
+                    () => Causes::REPAIR,
+                };
                 Causes::AFTER_TIMEOUT.or(undone)
             }
             (Phase::Recovery, _) => Causes::REPAIR.or(Causes::EXPIRY),
             (_, Phase::Recovery) if behind => Causes::FAST.or(Causes::EXPIRY),
+            _ if (2..self.hidden_until).contains(&s.start) => Causes::CALM.or(Causes::GO_BACK),
             _ => Causes::CALM,
         };
         // Acknowledged, one segment after the other: the timer's packet may have been lost before the tap.
@@ -179,11 +187,15 @@ impl SenderState {
     /// Keep what is uncertain about the state of the sender: until all data sent by now is acknowledged, or evidence leaves one state.
     fn follow_doubt(&mut self, s: &Sent, left: Causes) {
         let doubted = self.in_doubt(s);
-        if left.has(Causes::EXPIRY) && !left.is_one() {
-            self.maybe_expired = Some(s.t);
+        if left.has(Causes::EXPIRY) {
+            self.maybe_expired = if left.is_one() { self.maybe_expired } else { Some(s.t) };
+            self.expired_unseen();
+        }
+        if left.has(Causes::FAST) && !left.has(Causes::AFTER_TIMEOUT) {
+            self.hidden_until = 0;
         }
         let timed_out = match left {
-            Causes::GO_BACK => doubted || self.phase == Phase::Recovery,
+            Causes::GO_BACK => doubted || self.phase == Phase::Recovery || s.start >= self.una,
             _ => left == Causes::AFTER_TIMEOUT,
         };
         if timed_out && self.phase != Phase::Loss {
@@ -205,7 +217,7 @@ impl SenderState {
 
     /// More new data since the timeout than a sender sends that waits for what its ACKs show (two segments, RFC 5682 section 2.1).
     fn went_on(&self) -> bool {
-        self.end - self.unsure_until.max(self.recover) > 2 * self.mss()
+        self.end - self.unsure_until.max(self.recover).max(self.hidden_until) > 2 * self.mss()
     }
 
     /// Without timestamps: what passed less than a round trip ago cannot have been answered.
@@ -239,14 +251,14 @@ impl SenderState {
     }
 
     /// The least time from an ACK to what its sender sends for it, at this tap.
-    fn least_loop(&self) -> i64 {
+    pub fn least_loop(&self) -> i64 {
         let loops = [self.round_trip(), self.loop_least, self.loop_syn.filter(|_| !self.near_receiver)];
         loops.into_iter().flatten().min().unwrap_or(0)
     }
 
     /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
     /// a sample (section 5.7), which timestamps give at once.
-    fn least_timer(&self, s: &Sent) -> i64 {
+    pub fn least_timer(&self, s: &Sent) -> i64 {
         let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7);
         if self.phase == Phase::Loss && s.tsval.is_none() {
             least.saturating_mul(2)
@@ -330,7 +342,11 @@ impl SenderState {
         // The sender answered the ACK that it echoes at once.
         let answer = self.sent_at.zip(self.ts_clock.made(echo)).zip(self.round_trip());
         let delay = answer.map(|((sent, acked), trip)| sent.saturating_sub(acked).saturating_sub(trip));
-        let at_once = echo != earlier && delay.is_some_and(|delay| delay < LEAST_NS / 2);
+        let within = |ns: i64| echo != earlier && delay.is_some_and(|delay| delay < ns);
+        let at_once = within(LEAST_NS / 2);
+        // Both clocks tick, and two round trips are never quite alike.
+        let ticks = most.unwrap_or(0).saturating_add(self.ts_clock.tick().unwrap_or(0));
+        let answers = within((2 * ticks + self.round_trip().unwrap_or(0) / 8 + REACTION_SLACK_NS).min(LEAST_NS / 2));
         let was_reported = known(|r| r.first, earlier);
         let just = (Some(true), Some(false));
         let new_report = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
@@ -368,7 +384,7 @@ impl SenderState {
             was_told: if long_after { Some(true) } else { was_told },
             reported: reported.filter(|_| s.sack_ok && head == Some(true)),
             timer: (restarted || early).then_some(false),
-            at_once,
+            at_once: answers,
             overdue: !at_once && !just_told && self.overdue(s, v),
             news: echo != earlier && !long_after,
             no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,

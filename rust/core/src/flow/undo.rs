@@ -13,6 +13,8 @@ pub struct Undo {
     pub frto: bool,
     /// The last ACK let the sender undo the timeout; its next transmission shows whether it did.
     pub tentative: Option<By>,
+    /// Away from the sender: ACKs that passed before the timer's packet may let it undo the timeout.
+    pub unseen: bool,
     /// The end of the data sent before that ACK, and when it came.
     pub sent_end: i64,
     pub at: i64,

@@ -2,6 +2,7 @@
 
 mod admission;
 mod away;
+mod hidden;
 mod hostile;
 mod queued;
 mod reports;

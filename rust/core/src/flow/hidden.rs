@@ -1,0 +1,87 @@
+//! What a sender may have sent before its timer expired that a tap away from it never captured: the timeout marks it as lost, too.
+
+use super::kinds::Phase;
+use super::send::Sent;
+use super::sender_state::SenderState;
+use super::seq::newer;
+use super::timer::FIRST_TIMEOUT_NS;
+
+/// No timer of a sender is shorter, less the 10 % by which ticks round.
+const LEAST_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
+/// The first window of a sender (RFC 6928).
+const FIRST_WINDOW: i64 = 10;
+
+impl SenderState {
+    /// The timer has expired, or may have. Packets that were sent since the highest captured byte and are missing may have carried data above it.
+    pub fn expired_unseen(&mut self) {
+        let end = self.end + i64::from(self.ids.above) * self.mss();
+        self.hidden_until = self.hidden_until.max(end.min(self.una + self.largest_flight()));
+        self.ids.since_expiry = 0;
+    }
+
+    /// The timer has expired: ACKs that passed may not have arrived by then, and let the sender undo the timeout when they do.
+    pub fn may_undo_unseen(&self, s: &Sent) -> bool {
+        let echo = self.latest_stamp.map(|(_, echo, _)| echo).filter(|_| s.tsval.is_some() && !self.peer_waits);
+        let Some((latest, at)) = self.latest_news else { return false };
+        match echo {
+            Some(echo) => newer(latest, echo),
+            None => self.round_trip().is_some_and(|trip| s.t - at < 2 * trip),
+        }
+    }
+
+    /// Bytes that can be in flight: all ACKs under way let the sender double its window at most (RFC 5681 section 3.1).
+    fn largest_flight(&self) -> i64 {
+        let before = self.view.as_ref().map_or(i64::from(self.tally.window_max), |view| view.flight_max);
+        let first = if self.una < FIRST_WINDOW * self.mss() { FIRST_WINDOW * self.mss() } else { 0 };
+        2 * before.max(self.tally.flight_max).max(first)
+    }
+
+    /// New bytes, and packets may be missing since those before.
+    #[inline(never)]
+    pub fn note_unseen_before(&mut self, s: &Sent) {
+        if self.near_sender {
+            self.ids.above = 0;
+            return;
+        }
+        // All that passes after a silence may be repeated: the first copies, and the timer's own, may be missing.
+        if self.paused_before(s) {
+            self.expired_unseen();
+        }
+        // More segments are missing below these than packets since the timer expired: the others were sent before, and a sender that repeated
+        // what it had sent before would have begun with them. So these bytes are new.
+        let missing = (s.start - self.end + self.mss() - 1) / self.mss();
+        let before = missing - i64::from(self.ids.since_expiry);
+        if before > 0 && self.hidden_until > self.end {
+            self.hidden_until = s.start;
+            if self.end == self.recover && self.left_loss() {
+                self.recover = self.end + before * self.mss();
+                self.phase = Phase::Loss;
+            }
+        }
+        self.ids.above = 0;
+    }
+
+    /// It repeats what follows a timeout, or did so until the tap saw the ACK of all that it had captured then.
+    fn left_loss(&self) -> bool {
+        self.phase == Phase::Loss || self.phase != Phase::Recovery && self.left == Phase::Loss
+    }
+
+    /// The sender was silent for the time of a timer, by its own clock where it is known.
+    pub fn paused_before(&self, s: &Sent) -> bool {
+        let ticks = s.tsval.zip(self.stamps_before).map(|(v, (before, _))| i64::from(v.wrapping_sub(before) as i32));
+        let by_stamps = ticks.zip(self.own_tick()).map(|(ticks, tick)| ticks.saturating_mul(tick));
+        let silent = by_stamps.or_else(|| self.previous_packet.map(|p| s.t - p));
+        // It answers an ACK that passed too lately for a timer to have run since then.
+        let soon = |at: i64| s.t - at < self.least_loop() + LEAST_NS;
+        let answers = match (s.tsval, self.latest_stamp) {
+            (Some(_), Some((_, echo, _))) => {
+                let is_new = self.stamps_before.is_none_or(|(_, before)| newer(echo, before));
+                is_new && self.peer_tsval == Some(echo) && soon(self.peer_tsval_at)
+            }
+            _ => self.last_advance.is_some_and(soon),
+        };
+        // The first data after the SYN waited for the handshake.
+        let begins = s.start <= 1 && self.round_trip().is_none();
+        !begins && !answers && silent.is_some_and(|silent| silent >= self.least_timer(s))
+    }
+}
