@@ -185,9 +185,6 @@ pub struct SenderState {
     pub start_over: bool,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
-    /// The latest round trips found a queue; the latest one found none.
-    pub queued: bool,
-    pub prompt: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,

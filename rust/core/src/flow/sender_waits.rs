@@ -12,7 +12,7 @@ use super::timer::FIRST_TIMEOUT_NS;
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// The longest timeout, 60 s.
-pub const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
+const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.

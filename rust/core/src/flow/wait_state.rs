@@ -124,9 +124,6 @@ impl SenderState {
     #[inline]
     pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
         let Some(floor) = floor else { return };
-        // Two round trips in a row: one late ACK may be a delayed one.
-        let late = t - sent - floor > floor / 2;
-        (self.queued, self.prompt) = (late && !self.prompt, !late);
         // What arrives next was sent after it: the path had nothing then, and what seemed to be on it is lost.
         if self.path_check.take().is_some_and(|then| sent > then - floor / 4 * 3) {
             self.empty_path(sent);
@@ -174,7 +171,6 @@ impl SenderState {
     pub fn on_path(&self, state: State) -> State {
         match state {
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
-            State::SlowStart if self.queued => State::Transfer,
             _ => state,
         }
     }
