@@ -94,12 +94,14 @@ class Delivery:
     def usual(self, outside: Sequence[Span]) -> float:
         """The rate outside of some spans, bytes per ns: the mean over the time with about the median pace.
 
-        Where no span of a horizon is outside, all that is outside counts.
+        `outside`: in order of time, without overlaps. Where no span of a horizon is outside, all that is outside counts.
         """
         ends = self.t_ns + self.horizon_ns
         free = ends <= self.end_ns
-        for start, end in outside:
-            free &= (self.t_ns >= end) | (ends <= start)
+        if outside:
+            begins, over = np.array(outside).T
+            last = np.searchsorted(begins, ends) - 1
+            free &= (last < 0) | (over[last] <= self.t_ns)
         size = np.diff(self.total_bytes, append=self.total_bytes[-1]).astype(np.float64)
         gap = np.diff(self.t_ns, append=self.t_ns[-1])
         if not size[free].sum() > 0:
@@ -141,11 +143,13 @@ class Delivery:
         """
         limit = min(limit_ns, self.end_ns)
         first, last = np.searchsorted(self.t_ns, [after_ns, limit])
-        for i in range(int(first), int(last)):
-            if self.pace[i] >= REGAINED_SHARE * rate:
-                stays = np.searchsorted(self.t_ns, min(self.t_ns[i] + self.horizon_ns, limit))
-                if self.pace[i:stays].min(initial=np.inf) >= STAYS_SHARE * rate:
-                    return max(after_ns, int(self.t_ns[i]))
+        pace, t = self.pace[first:last], self.t_ns[first:last]
+        back, slow = np.flatnonzero(pace >= REGAINED_SHARE * rate), np.flatnonzero(pace < STAYS_SHARE * rate)
+        # The next ACK with a slow pace after each; none: the end.
+        after = np.append(t[slow], np.iinfo(np.int64).max)[np.searchsorted(slow, back)]
+        stays = back[after >= np.minimum(t[back] + self.horizon_ns, limit)]
+        if len(stays):
+            return max(after_ns, int(t[stays[0]]))
         return max(after_ns, limit)
 
     def setback_s(self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False) -> float:
