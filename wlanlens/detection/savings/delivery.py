@@ -53,15 +53,18 @@ class Delivery:
         Times of the ACKs of new data, rising.
     total_bytes : array
         Bytes acknowledged up to each of them.
-    rtt_ns : int
-        The shortest round trip, or twice the usual time between ACKs if that is longer: the period of bursts of ACKs.
+    trip_ns : int
+        The shortest round trip.
+    period_ns : int
+        The same, or twice the usual time between ACKs if that is longer: the period of bursts of ACKs.
     horizon_ns : int
         Time over which a pace is taken.
     """
 
     t_ns: Array
     total_bytes: Array
-    rtt_ns: int
+    trip_ns: int
+    period_ns: int
     horizon_ns: int
 
     @classmethod
@@ -71,7 +74,7 @@ class Delivery:
         new = np.flatnonzero(np.concatenate(([True], highest[1:] > highest[:-1]))) if len(ack) else highest
         gap = int(np.median(np.diff(t_ns[new]))) if len(new) > 1 else 0
         horizon = max(ROUND_TRIPS * max(rtt_ns, 0), LEAST_NS, PACE_ACKS * gap)
-        return cls(t_ns[new], highest[new], max(rtt_ns, 2 * gap, 0), horizon)
+        return cls(t_ns[new], highest[new], max(rtt_ns, 0), max(rtt_ns, 2 * gap, 0), horizon)
 
     @property
     def end_ns(self) -> int:
@@ -166,15 +169,17 @@ class Delivery:
         reach = min(int(np.searchsorted(self.t_ns, min(back + self.horizon_ns, limit_ns))), len(self.t_ns) - 1)
         last = max(back, min(int(self.t_ns[reach]), limit_ns))
         # The last ACK of a transfer may wait for the delayed-ACK timer, with or without the trouble.
-        since = max(end_ns, back - self.rtt_ns) if back >= self.end_ns else back
+        since = max(end_ns, back - self.period_ns) if back >= self.end_ns else back
         at = np.append(self.t_ns[(self.t_ns >= since) & (self.t_ns <= last)], back)
         if after_ack:
-            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.rtt_ns)]
+            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.period_ns)]
             before = ended if len(ended) else np.array([end_ns])
-            return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
+            # Everything is acknowledged then: the next ACK comes a round trip later, whatever the sender does.
+            lag_ns = self._lag(at, rate).min() - self._lag(before, rate).min() - self.trip_ns
+            return float(max(0.0, lag_ns)) / 1e9
         first = self._at_rate_until(start_ns, rate)
         # One of a burst of ACKs stands for all.
-        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.rtt_ns)]
+        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.period_ns)]
         return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
 
     def _at_rate_until(self, t_ns: int, rate: float) -> int:

@@ -104,6 +104,10 @@ def _setbacks(
     total = 0.0
     for i, (start, end) in enumerate(own):
         later = context.next_start_ns(f, end) if i + 1 == len(own) else own[i + 1][0]
+        if after_ack:
+            # Recovery does not cause the next silence: what follows, of whatever kind, is another matter.
+            begins = [other_start for other_start, _ in other if other_start >= end]
+            later = begins[0] if begins else None
         limit = last if later is None else later
         total += transfer.delivery.setback_s(start, end, rate, limit, after_ack=after_ack)
     return total
