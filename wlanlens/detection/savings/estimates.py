@@ -49,7 +49,8 @@ def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
     for f in findings:
         unit = units.get(f.code)
         how = _METHODS.get(unit.saving) if isinstance(unit, registry.Tool) else None
-        transfer = transfers.of(f) if how is not None else None
+        # A finding without cost is about an event that lost no time, as a fast retransmit that was rightly left out.
+        transfer = transfers.of(f) if how is not None and f.cost_s > 0 else None
         made = how(f, transfer, context) if how is not None and transfer is not None else None
         out.append(
             f
