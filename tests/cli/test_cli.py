@@ -70,6 +70,10 @@ def test_analyze_prints_verdict_and_paths(run: Run, tmp_path: Path) -> None:
     assert text.splitlines()[0].startswith("192.0.2.1:40000 > 192.0.2.2:5001 took 5.22 s for 1.8 MB (2.76 Mbit/s); ")
     assert "5 retransmission timeouts" in " ".join(text.split())
     assert "Report     out/report.html" in text
+    whole = " ".join(text.split())
+    assert "Without this (packet loss): " in whole
+    assert "Remedy Link that loses the packets: " in whole
+    assert "Estimate None of these packets would have been lost" in whole
     assert all(len(line) <= 80 for line in text.splitlines())
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"analysis.json", "findings.json", "report.html", "tables"}
     assert (tmp_path / "out" / "report.html").read_text().rstrip().endswith("</html>")

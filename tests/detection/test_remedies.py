@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.captures import sample
 from wlanlens import registry
 from wlanlens.detection.finding import Finding, from_table, join_windows, to_table
 from wlanlens.detection.remedy import Remedy, with_remedies
+from wlanlens.detection.runner import detect
 from wlanlens.detection.savings import SAVINGS
 
 DETECTORS = registry.units("detectors")
@@ -53,3 +55,14 @@ def test_halves_of_a_finding_save_together() -> None:
 def test_a_negative_saving_is_refused() -> None:
     with pytest.raises(ValueError, match="saved_s"):
         Finding("x", 0, 1, "c", "s", "info", 0.9, 0.1, saved_s=-1.0)
+
+
+def test_a_finding_without_cost_saves_nothing_and_one_with_cost_says_what() -> None:
+    """Three duplicate ACKs that a sender rightly ignored; timeouts because of losses."""
+    found = detect(sample("mixed_newreno.sender"))
+    assert all(f.remedy for f in found)
+    assert [f.saved_s for f in found if f.cost_s == 0] == [None] * sum(f.cost_s == 0 for f in found)
+    losses = next(f for f in found if f.code == "packet_loss")
+    assert losses.saved_s is not None
+    assert 0 < losses.saved_s < losses.duration_s
+    assert losses.saved_assumption.endswith(".")

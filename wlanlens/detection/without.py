@@ -32,16 +32,13 @@ def with_counterfactual(verdict: Verdict, findings: Sequence[Finding], payload_b
     if verdict.flow is None or verdict.duration_s <= 0:
         return verdict
     about = [(verdict.flow, verdict.direction), *([(None, None)] if alone else [])]
-    mine = [
-        story
-        for story in stories(findings, about)
-        if max(story.cost_s, story.saved_s or 0.0) >= SHARE * verdict.duration_s
-    ]
+    least_s = SHARE * verdict.duration_s
+    mine = [story for story in stories(findings, about) if max(story.cost_s, story.saved_s or 0.0) >= least_s]
     if not mine:
         return verdict
-    top = max(mine, key=lambda story: (story.saved_s is not None, story.saved_s or story.cost_s))
+    top = max(mine, key=lambda story: (saves if (saves := story.saved_s or 0.0) >= least_s else 0.0, story.cost_s))
     verdict = replace(verdict, story=top.steps)
-    if top.saved_s is None or not SHARE * verdict.duration_s <= top.saved_s < verdict.duration_s or verdict.lost_s <= 0:
+    if top.saved_s is None or not least_s <= top.saved_s < verdict.duration_s or verdict.lost_s <= 0:
         return verdict
     left_s = verdict.duration_s - top.saved_s
     speed = payload_bytes * 8 / left_s if payload_bytes else None

@@ -249,7 +249,7 @@ def lost_acks(draw: Draw) -> Made:
 
 def delayed_acks(draw: Draw) -> Made:
     """The send buffer holds one segment at a time, so that each waits for the delayed-ACK timer."""
-    tcp = draw.tcp(quick_acks=0, send_buffer=SendBuffer(2 * 1448, write_bytes=1448))
+    tcp = draw.tcp(quick_acks=0, send_buffer=SendBuffer(1448, write_bytes=1448))
     at = line(draw)
     at = replace(at, size_bytes=round(1448 * draw.between(30, 90)))
     return ("delayed_ack_deadlock",), ("sender",), at.world(tcp), at.world(replace(tcp, delayed_ack_segments=1))

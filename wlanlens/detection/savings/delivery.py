@@ -53,15 +53,18 @@ class Delivery:
         Times of the ACKs of new data, rising.
     total_bytes : array
         Bytes acknowledged up to each of them.
-    rtt_ns : int
-        The shortest round trip, or twice the usual time between ACKs if that is longer: the period of bursts of ACKs.
+    trip_ns : int
+        The shortest round trip.
+    period_ns : int
+        The same, or twice the usual time between ACKs if that is longer: the period of bursts of ACKs.
     horizon_ns : int
         Time over which a pace is taken.
     """
 
     t_ns: Array
     total_bytes: Array
-    rtt_ns: int
+    trip_ns: int
+    period_ns: int
     horizon_ns: int
 
     @classmethod
@@ -71,7 +74,7 @@ class Delivery:
         new = np.flatnonzero(np.concatenate(([True], highest[1:] > highest[:-1]))) if len(ack) else highest
         gap = int(np.median(np.diff(t_ns[new]))) if len(new) > 1 else 0
         horizon = max(ROUND_TRIPS * max(rtt_ns, 0), LEAST_NS, PACE_ACKS * gap)
-        return cls(t_ns[new], highest[new], max(rtt_ns, 2 * gap, 0), horizon)
+        return cls(t_ns[new], highest[new], max(rtt_ns, 0), max(rtt_ns, 2 * gap, 0), horizon)
 
     @property
     def end_ns(self) -> int:
@@ -94,12 +97,14 @@ class Delivery:
     def usual(self, outside: Sequence[Span]) -> float:
         """The rate outside of some spans, bytes per ns: the mean over the time with about the median pace.
 
-        Where no span of a horizon is outside, all that is outside counts.
+        `outside`: in order of time, without overlaps. Where no span of a horizon is outside, all that is outside counts.
         """
         ends = self.t_ns + self.horizon_ns
         free = ends <= self.end_ns
-        for start, end in outside:
-            free &= (self.t_ns >= end) | (ends <= start)
+        if outside:
+            begins, over = np.array(outside).T
+            last = np.searchsorted(begins, ends) - 1
+            free &= (last < 0) | (over[last] <= self.t_ns)
         size = np.diff(self.total_bytes, append=self.total_bytes[-1]).astype(np.float64)
         gap = np.diff(self.t_ns, append=self.t_ns[-1])
         if not size[free].sum() > 0:
@@ -141,11 +146,13 @@ class Delivery:
         """
         limit = min(limit_ns, self.end_ns)
         first, last = np.searchsorted(self.t_ns, [after_ns, limit])
-        for i in range(int(first), int(last)):
-            if self.pace[i] >= REGAINED_SHARE * rate:
-                stays = np.searchsorted(self.t_ns, min(self.t_ns[i] + self.horizon_ns, limit))
-                if self.pace[i:stays].min(initial=np.inf) >= STAYS_SHARE * rate:
-                    return max(after_ns, int(self.t_ns[i]))
+        pace, t = self.pace[first:last], self.t_ns[first:last]
+        back, slow = np.flatnonzero(pace >= REGAINED_SHARE * rate), np.flatnonzero(pace < STAYS_SHARE * rate)
+        # The next ACK with a slow pace after each; none: the end.
+        after = np.append(t[slow], np.iinfo(np.int64).max)[np.searchsorted(slow, back)]
+        stays = back[after >= np.minimum(t[back] + self.horizon_ns, limit)]
+        if len(stays):
+            return max(after_ns, int(t[stays[0]]))
         return max(after_ns, limit)
 
     def setback_s(self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False) -> float:
@@ -162,15 +169,17 @@ class Delivery:
         reach = min(int(np.searchsorted(self.t_ns, min(back + self.horizon_ns, limit_ns))), len(self.t_ns) - 1)
         last = max(back, min(int(self.t_ns[reach]), limit_ns))
         # The last ACK of a transfer may wait for the delayed-ACK timer, with or without the trouble.
-        since = max(end_ns, back - self.rtt_ns) if back >= self.end_ns else back
+        since = max(end_ns, back - self.period_ns) if back >= self.end_ns else back
         at = np.append(self.t_ns[(self.t_ns >= since) & (self.t_ns <= last)], back)
         if after_ack:
-            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.rtt_ns)]
+            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.period_ns)]
             before = ended if len(ended) else np.array([end_ns])
-            return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
+            # Everything is acknowledged then: the next ACK comes a round trip later, whatever the sender does.
+            lag_ns = self._lag(at, rate).min() - self._lag(before, rate).min() - self.trip_ns
+            return float(max(0.0, lag_ns)) / 1e9
         first = self._at_rate_until(start_ns, rate)
         # One of a burst of ACKs stands for all.
-        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.rtt_ns)]
+        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.period_ns)]
         return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
 
     def _at_rate_until(self, t_ns: int, rate: float) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from wlanlens import registry
 from wlanlens.detection.finding import Finding
@@ -49,9 +49,14 @@ def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
     for f in findings:
         unit = units.get(f.code)
         how = _METHODS.get(unit.saving) if isinstance(unit, registry.Tool) else None
-        transfer = transfers.of(f) if how is not None else None
+        # A finding without cost is about an event that lost no time, as a fast retransmit that was rightly left out.
+        transfer = transfers.of(f) if how is not None and f.cost_s > 0 else None
         made = how(f, transfer, context) if how is not None and transfer is not None else None
-        out.append(f if made is None else replace(f, saved_s=round(made[0], 9), saved_assumption=made[1]))
+        out.append(
+            f
+            if made is None or not math.isfinite(made[0])
+            else replace(f, saved_s=round(max(0.0, made[0]), 9), saved_assumption=made[1])
+        )
     return out
 
 
@@ -74,27 +79,43 @@ class Context:
             if isinstance(unit, registry.Tool) and unit.saving in _EPISODES:
                 out.setdefault((f.flow, f.direction), []).append((f.t_start_ns, f.t_end_ns))
         self.troubles = {which: merged(spans) for which, spans in out.items()}
+        starts: dict[tuple[str, int | None, str | None], list[int]] = {}
+        for f in findings:
+            starts.setdefault((f.code, f.flow, f.direction), []).append(f.t_start_ns)
+        self._starts = {which: sorted(times) for which, times in starts.items()}
+
+    def next_start_ns(self, f: Finding, t_ns: int) -> int | None:
+        """When the next finding of the same code about the same direction begins, at or after a time."""
+        times = self._starts[f.code, f.flow, f.direction]
+        at = bisect.bisect_left(times, t_ns)
+        return times[at] if at < len(times) else None
 
 
-def _setbacks(transfer: Transfer, context: Context, spans: Sequence[Span], *, after_ack: bool = False) -> float:
-    """Seconds by which some spans set a transfer back; one ends where the next begins.
+def _setbacks(
+    f: Finding, transfer: Transfer, context: Context, spans: Sequence[Span], *, after_ack: bool = False
+) -> float:
+    """Seconds by which some spans of a finding set a transfer back; one ends where the next of the same code begins.
 
-    Other findings that begin before the transfer has its rate again follow from the first: their time is part of it.
+    Findings of another code that begin before the transfer has its rate again follow from it: their time is part of it.
     """
     own = merged(spans)
     other = context.troubles.get((transfer.flow, transfer.direction), [])
-    rate = transfer.delivery.usual(merged([*other, *own]))
-    starts = [start for start, _ in own]
+    rate = transfer.usual_rate([*other, *own])
+    last = transfer.delivery.end_ns
     total = 0.0
-    for start, end in own:
-        later = starts[np.searchsorted(starts, end) :]
-        limit = later[0] if later else transfer.delivery.end_ns
+    for i, (start, end) in enumerate(own):
+        later = context.next_start_ns(f, end) if i + 1 == len(own) else own[i + 1][0]
+        if after_ack:
+            # Recovery does not cause the next silence: what follows, of whatever kind, is another matter.
+            begins = [other_start for other_start, _ in other if other_start >= end]
+            later = begins[0] if begins else None
+        limit = last if later is None else later
         total += transfer.delivery.setback_s(start, end, rate, limit, after_ack=after_ack)
     return total
 
 
 def _setback(f: Finding, transfer: Transfer, context: Context) -> Estimate:
-    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _SETBACK
+    return _setbacks(f, transfer, context, [(f.t_start_ns, f.t_end_ns)]), _SETBACK
 
 
 def _recovery(f: Finding, transfer: Transfer, context: Context) -> Estimate:
@@ -103,31 +124,31 @@ def _recovery(f: Finding, transfer: Transfer, context: Context) -> Estimate:
         return None
     begins = f.t_start_ns + round(float(f.values["idle_s"]) * 1e9)
     span = min(begins, f.t_end_ns - 1), f.t_end_ns
-    return _setbacks(transfer, context, [span], after_ack=True), _SENDER_NOTICES
+    return _setbacks(f, transfer, context, [span], after_ack=True), _SENDER_NOTICES
 
 
 def _backoff(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     """Of a timer that was kept long, what a reset saves; of a run of expiries, all of its time."""
     if f.values.get("expiries_count") == 1 and "saved_by_reset_s" in f.values:
         return float(f.values["saved_by_reset_s"]), _SHORT_TIMER
-    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _NO_LOSS
+    return _setbacks(f, transfer, context, [(f.t_start_ns, f.t_end_ns)]), _NO_LOSS
 
 
 def _losses(f: Finding, transfer: Transfer, context: Context) -> Estimate:
-    return _setbacks(transfer, context, transfer.spent(_AFTER_LOSS, f.t_start_ns, f.t_end_ns)), _NO_LOSS
+    return _setbacks(f, transfer, context, transfer.spent(_AFTER_LOSS, f.t_start_ns, f.t_end_ns)), _NO_LOSS
 
 
 def _window(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     """The window's limit costs what the path's rate would have saved; a closed window costs what was not delivered."""
     closed, limited = transfer.window_spans(f.t_start_ns, f.t_end_ns)
-    saved_s = _setbacks(transfer, context, closed) if closed else 0.0
+    saved_s = _setbacks(f, transfer, context, closed) if closed else 0.0
     if not limited:
         return saved_s, _READER
     window = f.values.get("window_bytes")
     if not isinstance(window, int) or window < _TRAIN_SEGMENTS * transfer.segment_bytes:
         return (saved_s, _READER) if closed else None
     delivery = transfer.delivery
-    rate = max(delivery.path_rate(), delivery.usual(merged([*closed, *limited])))
+    rate = max(delivery.path_rate(), transfer.usual_rate([*closed, *limited]))
     for start, end in limited:
         acked = float(delivery.until(end) - delivery.until(start))
         saved_s += max(0.0, end - start - acked / rate) / 1e9 if rate > 0 else 0.0

@@ -42,9 +42,17 @@ class Transfer:
         acks = tables.acks.of_key(key ^ 1)
         self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
         self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
+        self._rates: dict[tuple[Span, ...], float] = {}
         trips = self._states["rtt_min_ns"]
         trips = trips[trips != NULL]
         self.delivery = Delivery.of(acks["t_ns"], acks["rel_ack"], int(trips.min()) if len(trips) else 0)
+
+    def usual_rate(self, outside: list[Span]) -> float:
+        """Its rate outside of some spans, bytes per ns; computed once for findings with the same spans."""
+        spans = tuple(merged(outside))
+        if spans not in self._rates:
+            self._rates[spans] = self.delivery.usual(spans)
+        return self._rates[spans]
 
     @property
     def start_ns(self) -> int:
