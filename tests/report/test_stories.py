@@ -119,6 +119,8 @@ def test_what_was_not_run_names_the_capture_and_how_to_take_it(tmp_path: Path) -
     assert not any(set(capture_needs.plain(state.reason).replace(",", "").split()) & tables for state in lacking)
     (group,) = [g for g in context.state_groups(runner.states()) if g["state"] == "not_run"]
     assert group["items"] == []
+    explained = [one for want in group["wants"] for one in want["explain"]]
+    assert len(explained) == len(set(explained)) == 3
     assert sum(len(want["items"]) for want in group["wants"]) == group["count"] == len(lacking)
     text = written(tmp_path, synthetic.make(600, 1)).read_text("utf-8")
     assert "needs a usbmon capture on the host of the USB adapter" in text

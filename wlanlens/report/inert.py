@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +14,14 @@ TEXT_LIMIT = 20_000
 """Characters of one text shown: a filter of 200 packet numbers has about 2 000."""
 
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|[kMG]?bit/s|[kMGT]?B|[num]?s|dBm|ppm)(?![A-Za-z]))")
+
+
+def unbroken(text: str) -> str:
+    """A sentence in which no line ends between a number and its unit."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def shown(value: Any) -> Any:

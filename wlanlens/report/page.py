@@ -13,14 +13,13 @@ import jinja2
 from markupsafe import Markup
 
 from wlanlens import formatting
-from wlanlens.detection import capture_needs
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
-from wlanlens.report.inert import embedded, shown
+from wlanlens.report.inert import embedded, shown, unbroken
 from wlanlens.report.policy import policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
 
@@ -186,7 +185,7 @@ def environment() -> jinja2.Environment:
         count=formatting.page_count,
         seconds=formatting.page_seconds,
         confidence=formatting.page_confidence,
-        plain=capture_needs.plain,
+        unbroken=unbroken,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )
