@@ -55,6 +55,7 @@ bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshar
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/kernel_table.py
 	$(BIN)/python benches/simulator.py
+	$(BIN)/python benches/first_paint.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 	@for target in pcap pcapng sniffer compression wire air urbs whole; do \
