@@ -303,6 +303,7 @@ def test_nothing_overlaps_or_is_cut(opened: Any, full: Path) -> None:
             one.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
             one.settled()
             assert (scheme, width, faults(one)) == (scheme, width, [])
+    one.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     one.choose(1, "journey")
     one.page.wait_for_selector("#journey:not([hidden])")
     for width in WIDTHS:
