@@ -198,7 +198,7 @@ def page_share(part: float, whole: float) -> str:
     value = 100 * part / whole
     if value < 0.1:
         return f"<{THIN}0.1{THIN}%"
-    if 99.5 <= value and part < whole:
+    if value >= 99.5 and part < whole:
         return f"{min(value, 99.9):.1f}{THIN}%"
     return f"{value:.0f}{THIN}%" if value >= 9.95 else f"{value:.1f}{THIN}%"
 

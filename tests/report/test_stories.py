@@ -15,6 +15,7 @@ from wlanlens.detection.finding import Finding
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.ledger.ledger import PLAIN
 from wlanlens.report import context
+from wlanlens.report.inert import as_clause, with_code
 from wlanlens.report.stories import cost_once_s, stories
 
 S = 1_000_000_000
@@ -102,6 +103,13 @@ def test_causes_remedies_and_savings_come_first(tmp_path: Path) -> None:
     assert "Without it:" in head
     assert "nothing else changes" in head
     assert head.count('<li class="') <= 3
+
+
+def test_code_in_a_remedy_is_escaped() -> None:
+    assert str(with_code("set `a=<b>` & go")) == "set <code>a=&lt;b&gt;</code> &amp; go"
+    assert str(with_code("one ` only \x1b")) == "one ` only \\x1b"
+    assert as_clause("The rest is the same.") == "the rest is the same"
+    assert as_clause("RTO stays.") == "RTO stays"
 
 
 def test_the_whole_verdict_is_read_once_with_its_first_sentence_as_the_heading() -> None:

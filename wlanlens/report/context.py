@@ -138,9 +138,10 @@ class Told:
         return max((kind.group.severity for kind in self.kinds), key=SEVERITIES.index)
 
     @property
-    def remedy(self) -> str:
-        """What to do, in one sentence; empty if that is not known."""
-        return _first_sentence(self.head.finding.remedy)
+    def remedy(self) -> tuple[str, str]:
+        """What to do, in one sentence: its first clause and the others; empty if that is not known."""
+        clause, *others = _first_sentence(self.head.finding.remedy).split("; ")
+        return clause, "".join(f"; {other}" for other in others)
 
     @property
     def happened(self) -> str:

@@ -19,7 +19,7 @@ from wlanlens.report import bundle, context, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
-from wlanlens.report.inert import embedded, shown, unbroken
+from wlanlens.report.inert import as_clause, embedded, shown, unbroken, with_code
 from wlanlens.report.policy import policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
 
@@ -186,6 +186,8 @@ def environment() -> jinja2.Environment:
         seconds=formatting.page_seconds,
         confidence=formatting.page_confidence,
         unbroken=unbroken,
+        with_code=with_code,
+        as_clause=as_clause,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )
