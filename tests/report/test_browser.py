@@ -150,7 +150,7 @@ def test_dark(opened, small):
 def test_without_javascript_only_the_figure_is_missing(opened, small):
     one = opened(java_script_enabled=False)
     one.page.goto(small.as_uri())
-    text = one.page.inner_text("body")
+    text = one.page.inner_text("body").replace("\N{NO-BREAK SPACE}", " ")
     assert "went to 2 retransmission timeouts" in text
     assert "RTO wait" in text
     assert "sum" in text
