@@ -61,6 +61,7 @@ bench-accept: $(STAMP) ## the same, and write benches/RESULTS.md anew; BENCH=--m
 bench-more: $(STAMP) ## the simulator beside ns-2; retransmissions of kernel captures beside tshark and tcptrace
 	$(BIN)/python benches/kernel_table.py
 	$(BIN)/python benches/simulator.py
+	$(BIN)/python benches/first_paint.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 	@for target in pcap pcapng sniffer compression wire air urbs whole; do \

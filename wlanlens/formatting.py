@@ -229,12 +229,14 @@ def page_count(value: int | None) -> str:
 
 
 def page_share(part: float, whole: float) -> str:
-    """A share in percent; a share above zero never reads as 0 %."""
+    """A share in percent; a share above zero never reads as 0 %, and one below the whole never as 100 %."""
     if whole <= 0 or part <= 0:
         return f"0{THIN}%"
     value = 100 * part / whole
     if value < 0.1:
         return f"<{THIN}0.1{THIN}%"
+    if value >= 99.5 and part < whole:
+        return f"{min(value, 99.9):.1f}{THIN}%"
     return f"{value:.0f}{THIN}%" if value >= 9.95 else f"{value:.1f}{THIN}%"
 
 

@@ -150,7 +150,7 @@ def test_dark(opened, small):
 def test_without_javascript_only_the_figure_is_missing(opened, small):
     one = opened(java_script_enabled=False)
     one.page.goto(small.as_uri())
-    text = one.page.inner_text("body")
+    text = one.page.inner_text("body").replace("\N{NO-BREAK SPACE}", " ")
     assert "went to 2 retransmission timeouts" in text
     assert "RTO wait" in text
     assert "sum" in text
@@ -282,4 +282,4 @@ def test_a_million_packets_open_in_five_seconds(opened, tmp_path):
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
     # Processor time of the page: wall-clock time includes other work of the machine.
     assert metrics["ProcessTime"] < 5
-    assert path.stat().st_size < 20_000_000
+    assert path.stat().st_size <= 6_000_000

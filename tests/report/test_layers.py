@@ -66,7 +66,7 @@ def near(one: Any, most_s: float) -> tuple[float, float]:
 #: What the panel of the journey lies over.
 COVERS = """() => {
   const panel = document.getElementById("journey"), a = panel.getBoundingClientRect();
-  return [...document.querySelectorAll("main *")].filter((e) => {
+  return [...document.querySelectorAll("main *:not(svg *)")].filter((e) => {
     const b = e.getBoundingClientRect();
     return !panel.contains(e) && !e.contains(panel) && b.width && b.height
       && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;

@@ -201,7 +201,7 @@ def test_each_figure_has_a_table_and_files(opened: Any, full: Path, tmp_path: Pa
     assert one.page.locator(".frame").count() == one.page.locator("details.data").count() == 3
     one.page.locator(".stage details.data > summary").click()
     one.page.wait_for_selector(".stage details.data tbody tr")
-    rows = list(csv.DictReader(saved(one, "csv", tmp_path).open(encoding="utf-8", newline="")))
+    rows = list(csv.DictReader(saved(one, "csv", tmp_path).read_text("utf-8").splitlines()))
     shown = one.page.locator(".stage details.data tbody tr").count()
     assert shown == min(200, len(rows))
     assert {"packet", "t_s", "kind", "retransmission"} <= set(rows[0])
@@ -303,6 +303,7 @@ def test_nothing_overlaps_or_is_cut(opened: Any, full: Path) -> None:
             one.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
             one.settled()
             assert (scheme, width, faults(one)) == (scheme, width, [])
+    one.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     one.choose(1, "journey")
     one.page.wait_for_selector("#journey:not([hidden])")
     for width in WIDTHS:

@@ -15,6 +15,7 @@ from wlanlens.detection.finding import Finding
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.ledger.ledger import PLAIN
 from wlanlens.report import context
+from wlanlens.report.inert import as_clause, with_code
 from wlanlens.report.stories import cost_once_s, stories
 
 S = 1_000_000_000
@@ -104,6 +105,13 @@ def test_causes_remedies_and_savings_come_first(tmp_path: Path) -> None:
     assert head.count('<li class="') <= 3
 
 
+def test_code_in_a_remedy_is_escaped() -> None:
+    assert str(with_code("set `a=<b>` & go")) == "set <code>a=&lt;b&gt;</code> &amp; go"
+    assert str(with_code("one ` only \x1b")) == "one ` only \\x1b"
+    assert as_clause("The rest is the same.") == "the rest is the same"
+    assert as_clause("RTO stays.") == "RTO stays"
+
+
 def test_the_whole_verdict_is_read_once_with_its_first_sentence_as_the_heading() -> None:
     assert context.lead("It took 0.5 s. Its frames used 2 ms.") == ("It took 0.5 s.", "Its frames used 2 ms.")
     assert context.lead("10.0.0.1:1 > 10.0.0.2:2 took 3 s") == ("10.0.0.1:1 > 10.0.0.2:2 took 3 s", "")
@@ -119,6 +127,8 @@ def test_what_was_not_run_names_the_capture_and_how_to_take_it(tmp_path: Path) -
     assert not any(set(capture_needs.plain(state.reason).replace(",", "").split()) & tables for state in lacking)
     (group,) = [g for g in context.state_groups(runner.states()) if g["state"] == "not_run"]
     assert group["items"] == []
+    explained = [one for want in group["wants"] for one in want["explain"]]
+    assert len(explained) == len(set(explained)) == 3
     assert sum(len(want["items"]) for want in group["wants"]) == group["count"] == len(lacking)
     text = written(tmp_path, synthetic.make(600, 1)).read_text("utf-8")
     assert "needs a usbmon capture on the host of the USB adapter" in text

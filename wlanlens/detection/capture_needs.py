@@ -14,7 +14,7 @@ class Needed(NamedTuple):
 
 
 _HOST = Needed(
-    "a capture of TCP with data on the sender or the receiver",
+    "a capture of TCP in both directions, on the sender or the receiver",
     "sudo tcpdump -i eth0 -s 128 -w sender.pcap tcp",
 )
 _AIR = Needed(

@@ -9,7 +9,7 @@ class Address {
 
   // Show what the address asks for; an empty one asks for nothing.
   async open() {
-    const text = decodeURIComponent(location.hash.slice(1)), only = /^finding-(\d+)$/.exec(text);
+    const text = location.hash.slice(1), only = /^finding-(\d+)$/.exec(text);
     const wanted = only ? { finding: only[1] } : Object.fromEntries(new URLSearchParams(text));
     if (!["finding", "figure", "flow", "packet", "journey", "from"].some((name) => name in wanted)) return;
     this.quiet++;

@@ -138,9 +138,10 @@ class Told:
         return max((kind.group.severity for kind in self.kinds), key=SEVERITIES.index)
 
     @property
-    def remedy(self) -> str:
-        """What to do, in one sentence; empty if that is not known."""
-        return _first_sentence(self.head.finding.remedy)
+    def remedy(self) -> tuple[str, str]:
+        """What to do, in one sentence: its first clause and the others; empty if that is not known."""
+        clause, *others = _first_sentence(self.head.finding.remedy).split("; ")
+        return clause, "".join(f"; {other}" for other in others)
 
     @property
     def happened(self) -> str:
@@ -262,13 +263,18 @@ def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
 
 
 def _wants(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
-    """The captures that detectors lack, each with the detectors that it would let run, most of them first."""
+    """The captures that detectors lack, each with the detectors that it would let run; how to take one is said once."""
     by_captures: dict[tuple[capture_needs.Needed, ...], list[DetectorState]] = {}
     for state in states:
         if captures := capture_needs.needed(state.reason):
             by_captures.setdefault(captures, []).append(state)
-    ordered = sorted(by_captures.items(), key=lambda item: -len(item[1]))
-    return [{"captures": captures, "items": items} for captures, items in ordered]
+    ordered = sorted(by_captures.items(), key=lambda item: (len(item[0]), -len(item[1])))
+    out: list[dict[str, Any]] = []
+    explained: set[capture_needs.Needed] = set()
+    for captures, items in ordered:
+        out.append({"captures": captures, "items": items, "explain": [c for c in captures if c not in explained]})
+        explained.update(captures)
+    return out
 
 
 def page_data(

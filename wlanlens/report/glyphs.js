@@ -42,7 +42,9 @@ function glyphPainter(b, paper) {
   return (text, x, y, colour, need = "", below = false) => {
     if (x < -20 || x > b.w + 20) return;
     const picture = sprite(text, colour, need);
-    const left = Math.round(x - picture.width / 2);
+    // A letter at the edge of the row stays whole.
+    const inside = x >= 0 && x <= b.w;
+    const left = Math.round(inside ? Math.max(0, Math.min(b.w - picture.width, x - picture.width / 2)) : x - picture.width / 2);
     const top = Math.max(0, Math.min(b.h - picture.height, Math.round(below ? y : y - picture.height)));
     if (free(left, top, picture)) b.pen.drawImage(picture, left, top);
   };

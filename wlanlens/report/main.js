@@ -251,5 +251,6 @@ for (const stage of stages) {
 watchPrint(stages);
 if (stages.length) {
   address.open().catch(reported);
-  addEventListener("load", async () => { for (const stage of stages) await stage.openWhenIdle(); });
+  // Not before the first paint, which they would delay.
+  addEventListener("load", () => setTimeout(async () => { for (const stage of stages) await stage.openWhenIdle(); }, 700));
 }

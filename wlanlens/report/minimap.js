@@ -61,6 +61,7 @@ class Minimap {
     pen.fillStyle = look.accent;
     const scale = columns.count / (columns.to - columns.from);
     for (const f of figure.findings) pen.fillRect(left + (f.from - columns.from) * scale, high - 4, Math.max(2, (f.to - f.from) * scale), 3);
+    this.moved();
   }
 
   // The part in view has changed.

@@ -13,7 +13,6 @@ import jinja2
 from markupsafe import Markup
 
 from wlanlens import formatting
-from wlanlens.detection import capture_needs
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, grids, layers
@@ -21,7 +20,7 @@ from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
 from wlanlens.report.compiled_templates import CompiledTemplates
-from wlanlens.report.inert import embedded, shown
+from wlanlens.report.inert import as_clause, embedded, shown, unbroken, with_code
 from wlanlens.report.policy import policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
 
@@ -188,7 +187,9 @@ def environment() -> jinja2.Environment:
         count=formatting.page_count,
         seconds=formatting.page_seconds,
         confidence=formatting.page_confidence,
-        plain=capture_needs.plain,
+        unbroken=unbroken,
+        with_code=with_code,
+        as_clause=as_clause,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )

@@ -137,6 +137,7 @@ function pointRows(layers, j) {
       const cell = document.createElement(k ? "td" : "th");
       if (k === 0) cell.scope = "row";
       if (k === 2 || k === 3) cell.className = "num";
+      if (k) cell.dataset.title = ["", "capture", "frame", "time", "outcome"][k];
       cell.textContent = text;
       row.append(cell);
     }
