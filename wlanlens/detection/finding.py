@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry, tables
@@ -204,6 +204,10 @@ def frame_filter(packets: Iterable[int], limit: int = 200) -> str:
     return "frame.number in {" + ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in runs) + "}"
 
 
+#: Names of the fields of a finding, in their order.
+_FIELDS = tuple(each.name for each in fields(Finding))
+
+
 def schema() -> pa.Schema:
     """The Arrow schema of the table `findings`."""
     return tables.schema("findings")
@@ -215,13 +219,18 @@ def to_table(findings: Iterable[Finding]) -> pa.Table:
 
     rows = [
         {
-            **asdict(f),
+            **_fields(f),
             "values": [_value_row(name, value) for name, value in f.values.items()],
             "evidence": [{"table": t, "capture": c, "rows": list(r)} for t, c, r in f.evidence],
         }
         for f in findings
     ]
     return pa.Table.from_pylist(rows, schema=schema())
+
+
+def _fields(finding: Finding) -> dict[str, Any]:
+    """The fields by name, not copied: `asdict` copies each of the thousands of packets of the evidence."""
+    return {name: getattr(finding, name) for name in _FIELDS}
 
 
 def from_table(table: pa.Table) -> list[Finding]:
@@ -266,7 +275,7 @@ def to_json(findings: Iterable[Finding]) -> str:
 
 def to_dict(finding: Finding) -> dict[str, Any]:
     """Convert a finding to its object in findings.json."""
-    row = asdict(finding)
+    row = _fields(finding)
     row["evidence"] = [{"table": t, "capture": c, "rows": list(r)} for t, c, r in finding.evidence]
     return row
 

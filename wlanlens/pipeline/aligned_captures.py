@@ -65,6 +65,7 @@ class AlignedCaptures(Source):
         chunks = time_chunks.cut(self.captures, aligned, leaders)
         for rows in _side_by_side(chunks, lambda chunk: list(self._rows(chunk, leaders))):
             yield iter(rows)
+            del rows
             give_back()
 
     def _store(self, number: int) -> None:
@@ -124,14 +125,14 @@ class AlignedCaptures(Source):
 def _side_by_side(
     chunks: Iterable[time_chunks.Chunk], make: Callable[[time_chunks.Chunk], list[Rows]]
 ) -> Iterator[list[Rows]]:
-    """The rows of each chunk in order, while those of the next two are made in threads: NumPy and Arrow work beside Python."""
+    """The rows of each chunk in order, while those of the next are made in threads: NumPy and Arrow work beside Python."""
     pool = ThreadPoolExecutor(WORKERS, "wlanlens-chunk")
     waiting: deque[Future[list[Rows]]] = deque()
     try:
         for chunk in chunks:
             waiting.append(pool.submit(make, chunk))
             del chunk
-            if len(waiting) > WORKERS:
+            if len(waiting) == WORKERS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -106,6 +106,8 @@ def check(value: Any, hint: Any, where: str) -> None:
             check(item, inner[1], f"{where}.{key:.40}")
     elif origin is list or (origin is tuple and inner[-1] is ...):
         _need(isinstance(value, list), value, where)
+        if inner[0] is int and all(type(item) is int and item < 1 << 63 for item in value):
+            return  # the packets of the evidence, one by one, take longer than all else
         for i, item in enumerate(value):
             check(item, inner[0], f"{where}[{i}]")
     elif origin is tuple:
