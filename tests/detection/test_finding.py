@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from wlanlens import tables
 from wlanlens.detection import finding as fd
 from wlanlens.detection.finding import Finding, frame_filter, grouped
+from wlanlens.detection.windows import join_windows
 
 S = 1_000_000_000
 
@@ -85,11 +86,11 @@ def test_frame_filter() -> None:
 
 def test_windows_join_only_what_the_border_cut() -> None:
     early, late = make(1.0, 2.0), make(2.0, 4.0, values={"wait_ms": 1.0, "timeouts_count": 2})
-    joined = fd.join_windows([make(0.0, 0.5), early], [late, make(4.0, 5.0)])
+    joined = join_windows([make(0.0, 0.5), early], [late, make(4.0, 5.0)])
     assert [(f.t_start_ns / S, f.t_end_ns / S, f.cost_s) for f in joined] == [(0, 0.5, 0.5), (1, 4, 3.0), (4, 5, 1.0)]
     assert joined[1].values == {"wait_ms": 1.0, "timeouts_count": 3, "by": "timestamp"}
     assert joined[1].evidence == (("segments", "a.pcap", (3, 4)),)
-    other = fd.join_windows([early], [make(2.0, 4.0, flow=1), make(2.0, 4.0, code="ack_holding")])
+    other = join_windows([early], [make(2.0, 4.0, flow=1), make(2.0, 4.0, code="ack_holding")])
     assert len(other) == 3
 
 

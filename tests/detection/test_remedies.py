@@ -6,10 +6,11 @@ import pytest
 
 from tests.captures import sample
 from wlanlens import registry
-from wlanlens.detection.finding import Finding, from_table, join_windows, to_table
+from wlanlens.detection.finding import Finding, from_table, to_table
 from wlanlens.detection.remedy import Remedy, with_remedies
 from wlanlens.detection.runner import detect
 from wlanlens.detection.savings import SAVINGS
+from wlanlens.detection.windows import join_windows
 
 DETECTORS = registry.units("detectors")
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from wlanlens import airtime, tables
 from wlanlens.capture.decryption_keys import SECURITY_OF_NOTE
 from wlanlens.detection import verdict
-from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
+from wlanlens.detection.finding import Finding, to_json, to_table
 from wlanlens.detection.findings import Findings
 from wlanlens.detection.flow_facts import Refusals
 from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner
+from wlanlens.detection.windows import join_windows
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back, leave_out_pandas
