@@ -66,10 +66,10 @@ impl SenderState {
         self.phase == Phase::Loss || self.phase != Phase::Recovery && self.left == Phase::Loss
     }
 
-    /// The sender was silent for the time of a timer, by its own clock where it is known.
+    /// The sender was silent for the time of a timer, by its own clock where it is known: at least all of its ticks but one, which may be coarse.
     pub fn paused_before(&self, s: &Sent) -> bool {
         let ticks = s.tsval.zip(self.stamps_before).map(|(v, (before, _))| i64::from(v.wrapping_sub(before) as i32));
-        let by_stamps = ticks.zip(self.own_tick()).map(|(ticks, tick)| ticks.saturating_mul(tick));
+        let by_stamps = ticks.zip(self.own_tick()).map(|(ticks, tick)| (ticks - 1).saturating_mul(tick));
         let silent = by_stamps.or_else(|| self.previous_packet.map(|p| s.t - p));
         // It answers an ACK that passed too lately for a timer to have run since then.
         let soon = |at: i64| s.t - at < self.least_loop() + LEAST_NS;
