@@ -60,13 +60,7 @@ impl SenderState {
             }
             self.probe = None;
             let backoff = row.backoff.unwrap_or(0);
-            let first = self.timer.rto(0, self.cwnd_segments());
-            let in_time = first.is_some_and(|rto| o.waited <= rto.saturating_mul(2));
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
-            if let (true, Some(timeline)) = (hidden && !in_time, &mut self.timeline) {
-                // Expiries before this one may have been lost before the tap: which part of the wait was backoff is not known.
-                timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::Undecided, s.packet);
-            }
             if hidden {
                 row.backoff = None;
             }
