@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wlanlens.detection.finding import MAY_BE_MISSED, Finding
+from wlanlens.detection.finding import Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array
 from wlanlens.simulation.ground_truth._frames import Attempts, attempts, severity
@@ -21,9 +21,6 @@ CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
 NEEDS_DB = {1.0: -3.0, 2.0: 1.6, 5.5: 5.5, 11.0: 8.6}
 #: As in the detectors.
 _LEAST_EXCHANGES, _LEAST_TIES, _PAIRED = 100, 5, 0.4
-#: Where 5 to 10 % of frames are retried, two retries are within a few frames of each other half of the time by chance: 20 of them
-#: differ from 10 by three standard deviations.
-_SHOWN = 20
 _ROUNDS, _SLOTS = 2.0, 32
 _LEAST_CLIMBS, _LEAST_FAILURES, _DROPPED, _WASTE = 5, 3, 0.1, 0.15
 _LEAST_FRAMES, _LEAST_S, _SAME, _FAILED, _FACTOR, _TRIED = 200, 2.0, 0.99, 0.1, 1.8, 20
@@ -69,8 +66,7 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
     failed for other reasons.
 
     All traffic of a station with several others is one link: it waits in one queue. From the first to the last
-    exchange; the cost is the longer frame of each collision. A sniffer hears nothing of a collision, only the retries: with fewer
-    than `_SHOWN` it need not be found.
+    exchange; the cost is the longer frame of each collision.
     """
     pairs = [p for p in a.pairs() if a.tcp_data[a.of(*p)].any() and len(a.of(p[1], p[0]))]
     senders, receivers = Counter(s for s, _ in pairs), Counter(r for _, r in pairs)
@@ -103,8 +99,6 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
             ties_count=len(met),
             normal_ties_count=normal,
         )
-        if len(met) < _SHOWN:
-            found = replace(found, confidence=MAY_BE_MISSED)
         # DCF itself causes this many collisions; they are the price of sharing the channel.
         yield found if len(met) > normal else replace(found, severity="info")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
-from wlanlens.detection.finding import MAY_BE_MISSED, Finding
+from wlanlens.detection.finding import Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array, among, numbers
 from wlanlens.simulation.ground_truth._frames import Attempts, attempts, runs
@@ -19,8 +17,6 @@ CODES = ("burst_loss", "signal_fade")
 
 #: As in the detectors.
 _LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
-#: Standard deviations of the number of bad neighbours; one in 1000 healthy links has three.
-_CLEAR = 5.0
 #: Least number of failures in spells, and their least share of all failures.
 _LEAST_BAD, _SPELLS = 10, 0.2
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
@@ -39,7 +35,7 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """Pairs whose transmissions failed in longer runs than independent errors make, because of damage in spells.
 
     Independent: for each rate and each 256 frames. The cost is the time of the extra transmissions, or of the packets lost
-    after the first of each burst, if that is more. Runs that hardly differ from those of independent errors need not be found.
+    after the first of each burst, if that is more.
     """
     if a.spell.sum() < _LEAST_BAD:
         return
@@ -66,9 +62,7 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
         wasted_us = max(0.0, total - number * by_chance) * float(a.took_us(mine[bad]).mean()) if in_runs else 0.0
         behind = [p for b, n in zip(first, length, strict=True) for p in a.packet[ends[b + 1 : b + n]]]
         lost_us = float(a.took_us(mine[np.isin(a.packet[mine], behind)]).sum())
-        # What bad neighbours exceed those of chance by. Below `_CLEAR` standard deviations hardly anything shows it.
-        excess = total - number - expected
-        found = made(
+        yield made(
             facts,
             "burst_loss",
             pair,
@@ -79,11 +73,6 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
             mean_burst_packets=total / number,
             longest_burst_count=int(runs(bad)[1].max()),
             lost_packets_count=int((~a.done[ends]).sum()),
-        )
-        yield (
-            found
-            if dead or excess >= _CLEAR * math.sqrt(max(expected, 1.0))
-            else replace(found, confidence=MAY_BE_MISSED)
         )
 
 
