@@ -9,7 +9,7 @@ from wlanlens import registry
 from wlanlens.detection.finding import Finding, from_table, to_table
 from wlanlens.detection.remedy import Remedy, with_remedies
 from wlanlens.detection.runner import detect
-from wlanlens.detection.savings import SAVINGS
+from wlanlens.detection.savings import SAVINGS, estimates
 from wlanlens.detection.windows import join_windows
 
 DETECTORS = registry.units("detectors")
@@ -67,3 +67,13 @@ def test_a_finding_without_cost_saves_nothing_and_one_with_cost_says_what() -> N
     assert losses.saved_s is not None
     assert 0 < losses.saved_s < losses.duration_s
     assert losses.saved_assumption.endswith(".")
+
+
+def test_a_failing_estimate_keeps_the_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("no rate")
+
+    monkeypatch.setattr(estimates, "_METHODS", dict.fromkeys(SAVINGS, broken))
+    found = detect(sample("usb_ack_holding"), only=["ack_holding"])
+    assert [f.saved_s for f in found] == [None]
+    assert [(state.state, state.reason) for state in found.states] == [("failed", "ValueError: no rate")]

@@ -82,7 +82,7 @@ class DetectorRunner:
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 - reported as failed; the others go on
-                self._failed[code] = f"{type(error).__name__}: {error}"
+                self._fail(code, error)
                 continue
             for item in results:
                 if isinstance(item, Undecided):
@@ -92,7 +92,10 @@ class DetectorRunner:
                 else:
                     self._findings[code] += 1
                     out.append(item)
-        return with_savings(trace, with_remedies(out))
+        return with_savings(trace, with_remedies(out), self._fail)
+
+    def _fail(self, code: str, error: Exception) -> None:
+        self._failed[code] = f"{type(error).__name__}: {error}"
 
     def states(self) -> list[DetectorState]:
         """The state of each detector, in name order."""

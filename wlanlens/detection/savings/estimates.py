@@ -40,8 +40,11 @@ _AFTER_LOSS = ("rto_wait", "rto_backoff", "loss_recovery", "fast_recovery")
 _TRAIN_SEGMENTS = 4
 
 
-def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of a trace or a window of it, with `saved_s` and `saved_assumption` where their detector defines them."""
+def with_savings(trace: Trace, findings: Sequence[Finding], failed: Callable[[str, Exception], None]) -> list[Finding]:
+    """The findings of a trace or a window of it, with `saved_s` and `saved_assumption` where their detector defines them.
+
+    `failed` is called with the code of a finding and the error where an estimate fails; that finding has none.
+    """
     units = registry.units("detectors")
     transfers = Transfers(trace)
     context = Context(findings)
@@ -49,9 +52,16 @@ def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
     for f in findings:
         unit = units.get(f.code)
         how = _METHODS.get(unit.saving) if isinstance(unit, registry.Tool) else None
+        made: Estimate = None
         # A finding without cost is about an event that lost no time, as a fast retransmit that was rightly left out.
-        transfer = transfers.of(f) if how is not None and f.cost_s > 0 else None
-        made = how(f, transfer, context) if how is not None and transfer is not None else None
+        if how is not None and f.cost_s > 0:
+            try:
+                transfer = transfers.of(f)
+                made = how(f, transfer, context) if transfer is not None else None
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 - reported as failed; the finding stays
+                failed(f.code, error)
         out.append(
             f
             if made is None or not math.isfinite(made[0])
