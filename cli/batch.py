@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import cluster, keys
 from . import config as settings
-from . import keys
 from .meter import TerminalLine
 from .names import DETECTOR
 
 if TYPE_CHECKING:
     import wlanlens as wl
     from wlanlens.pipeline.batch.batch import BatchProgress
-    from wlanlens.pipeline.batch.cluster import Security
 
 #: Traces of each kind that the terminal lists; the page has all.
 SHOWN = 10
@@ -55,10 +54,7 @@ SHOWN = 10
 @click.option("--nat", is_flag=True, help="Addresses or ports are translated between the captures of a trace.")
 @click.option("--retry", is_flag=True, help="Try again what could not be analysed before.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a trace could not be analysed.")
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT, or local.")
-@click.option("--tls-ca", metavar="FILE", help="Certificate authority of the cluster.")
-@click.option("--tls-cert", metavar="FILE", help="Certificate of this client.")
-@click.option("--tls-key", metavar="FILE", help="Private key of this client.")
+@cluster.options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @settings.option
@@ -97,10 +93,10 @@ def command(
     import wlanlens as wl
     from wlanlens.formatting import printable
 
-    certificates = _security(tls_ca, tls_cert, tls_key)
+    certificates = cluster.security(tls_ca, tls_cert, tls_key)
     known = keys.given(None, key, quiet=quiet)
     if scheduler is not None:
-        _warn_of_open(scheduler)
+        cluster.warn_of_open(scheduler)
     meter = None if quiet or not sys.stderr.isatty() else Meter()
     last: list[BatchProgress] = []
 
@@ -144,26 +140,6 @@ def command(
     if not done and batch.runs.num_rows:
         return 3
     return 1 if strict and done < batch.runs.num_rows else 0
-
-
-def _security(ca: str | None, cert: str | None, key: str | None) -> Security | None:
-    from wlanlens.pipeline.batch.cluster import Security
-
-    if ca is None and cert is None and key is None:
-        return None
-    if ca is None or cert is None or key is None:
-        raise click.UsageError("--tls-ca, --tls-cert and --tls-key belong together")
-    return Security(ca, cert, key)
-
-
-def _warn_of_open(scheduler: str) -> None:
-    from wlanlens.pipeline.batch.cluster import is_open
-
-    if is_open(scheduler):
-        click.echo(
-            "wlanlens: everyone who reaches this scheduler can run programs on it and on this machine; use tls://",
-            err=True,
-        )
 
 
 class Meter(TerminalLine):

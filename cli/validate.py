@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import counterfactual, json_output
+from . import cluster, counterfactual, json_output
 from .meter import Meter
 from .names import DETECTOR, SCENARIO, complete_setting
 from .simulate import pairs
@@ -85,6 +85,7 @@ SEEDS_MOST = 100_000
 @click.option(
     "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the scores to FILE.md or FILE.json."
 )
+@cluster.options
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @click.option("--quiet", is_flag=True, help="Print failures only.")
 def command(
@@ -101,6 +102,7 @@ def command(
     out: Path | None,
     as_json: bool,
     quiet: bool,
+    **of_cluster: str | None,
 ) -> int:
     """Simulate every scenario with many seeds, analyse each capture, and score the findings against the truth.
 
@@ -112,7 +114,8 @@ def command(
     compares offsets, bounds, drifts and links with the true ones.
 
     --random draws worlds (scenario, parameters, TCP, connections, queues, errors) and also scores ledger and verdict,
-    for each capture alone and for all together. It lists the worst worlds with the command that repeats each.
+    for each capture alone and for all together. It lists the worst worlds with the command that repeats each. --scheduler
+    judges them on a Dask cluster.
 
     --counterfactual draws transfers with a cause that can be removed, simulates each with and without it, and compares the
     change of the duration with saved_s of the findings. Exit status 1 below 90 % within 20 %.
@@ -123,6 +126,8 @@ def command(
     if out is not None:
         _check_out(out)
     given = pairs("--set", settings)
+    if count is None and any(of_cluster.values()):
+        raise click.UsageError("--scheduler and --tls-... are options of --random")
     if pairs_wanted is not None:
         if count is not None or clocks or together or given or scenarios or detectors:
             raise click.UsageError(
@@ -132,7 +137,8 @@ def command(
     if count is not None:
         if clocks or together:
             raise click.UsageError("--random judges captures alone and together, without --clocks or --together")
-        return _random(count, 1 if seed is None else seed, scenarios, detectors, given, jobs, out, as_json, quiet)
+        options = {"detectors": detectors, "scenarios": scenarios, "settings": given, "workers": jobs}
+        return _random(count, 1 if seed is None else seed, {**options, **_cluster(**of_cluster)}, out, as_json, quiet)
     if seed is not None:
         raise click.UsageError(
             "--seed is the first world of --random and --counterfactual; --seeds sets those of scenarios"
@@ -180,13 +186,21 @@ def _seeds(text: str) -> list[int]:
     return parameter_sweep.seeds(text)
 
 
+def _cluster(scheduler: str | None, tls_ca: str | None, tls_cert: str | None, tls_key: str | None) -> dict[str, Any]:
+    """What `validate_random` needs to use a cluster; nothing without one."""
+    security = cluster.security(tls_ca, tls_cert, tls_key)
+    if scheduler is None:
+        if security is not None:
+            raise click.UsageError("certificates are for --scheduler")
+        return {}
+    cluster.warn_of_open(scheduler)
+    return {"scheduler": scheduler, "security": security}
+
+
 def _random(
     count: int,
     first: int,
-    scenarios: tuple[str, ...],
-    detectors: tuple[str, ...],
-    given: dict[str, str],
-    jobs: int | None,
+    options: dict[str, Any],
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -197,9 +211,9 @@ def _random(
 
     meter = Meter(quiet=quiet)
     worlds: list[WorldScore] = []
-    options = {"detectors": detectors, "scenarios": scenarios, "settings": given, "workers": jobs}
+    detectors = options["detectors"]
     try:
-        for world in validate_random(count, first, progress=meter, **options):  # type: ignore[arg-type]
+        for world in validate_random(count, first, progress=meter, **options):
             worlds.append(world)
     except BaseException as stopped:
         meter.clear()

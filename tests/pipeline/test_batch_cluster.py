@@ -9,13 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-from wlanlens_cli.batch import _warn_of_open
+from wlanlens_cli.cluster import warn_of_open
 
 import wlanlens as wl
 from tests.pipeline.fleets import litter, results, runs, shuffled, traces
 from tests.pipeline.test_batch import children, flood, started, wait_for_records
+from wlanlens.errors import WlanlensError
 from wlanlens.pipeline.batch import cluster
 from wlanlens.pipeline.batch.cluster import Security
+from wlanlens.validation.random_validation import validate_random
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed")
 # Dask leaves sockets of its heartbeat to the garbage collector, and warns of events after its end.
@@ -140,9 +142,9 @@ def test_keys_do_not_cross_a_scheduler(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_only_an_open_scheduler_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     for address in ("local", "tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tls://head:1"):
-        _warn_of_open(address)
+        warn_of_open(address)
     assert capsys.readouterr().err == ""
-    _warn_of_open("tcp://head:8786")
+    warn_of_open("tcp://head:8786")
     assert "use tls://" in capsys.readouterr().err
 
 
@@ -151,3 +153,17 @@ def test_certificates_that_are_not_there(tmp_path: Path) -> None:
     security = Security(str(tmp_path / "ca"), str(tmp_path / "cert"), str(tmp_path / "key"))
     with pytest.raises(wl.WlanlensError, match="cannot be reached"):
         wl.batch(tmp_path / "in", tmp_path / "out", scheduler="tls://127.0.0.1:9", security=security)
+
+
+def test_random_worlds_on_a_cluster() -> None:
+    here = {world.number: world for world in validate_random(2, 21, scenarios=["clean_link"], workers=1)}
+    there = {world.number: world for world in validate_random(2, 21, scenarios=["clean_link"], scheduler="local")}
+    assert {n: (w.drawn, w.ledgers, w.verdicts, w.crash) for n, w in there.items()} == {
+        n: (w.drawn, w.ledgers, w.verdicts, w.crash) for n, w in here.items()
+    }
+    assert not any(world.crash or world.refused for world in there.values())
+
+
+def test_a_failing_item_of_a_cluster_is_an_error_of_ours() -> None:
+    with pytest.raises(WlanlensError, match="ValueError"):
+        list(cluster.spread(int, ["1", "x"], "local", 1, None))

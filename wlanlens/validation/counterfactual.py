@@ -13,7 +13,6 @@ from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.validation.counterfactual_worlds import MOST_S, GivenWorld, pair
-from wlanlens.validation.random_validation import WORKERS
 
 #: A world is judged where the cause changes the duration, or is said to change it, by this share: less is not named in a verdict.
 JUDGED_SHARE = 0.02
@@ -94,15 +93,14 @@ def validate_counterfactual(
     ----------
     count, seed : int
     workers : int
-        Worker processes; by default two.
+        Worker processes; by default one a core.
     progress : callable
         Called with (finished, all).
     """
     with temporary_folder("counterfactual") as place:
         cases = [PairCase(number, str(place)) for number in range(seed, seed + count)]
         tell = None if progress is None else lambda done: progress(done, count)
-        chosen = WORKERS if workers is None else workers
-        with closing(sweep(judge_pair, cases, workers=chosen, progress=tell, within=place)) as results:
+        with closing(sweep(judge_pair, cases, workers=workers, progress=tell, within=place)) as results:
             for _, score in results:
                 yield score
 

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wlanlens.capture.decryption_keys import Keys
 from wlanlens.errors import WlanlensError, did_you_mean
 from wlanlens.pipeline.analyze import analyze
+from wlanlens.pipeline.batch import cluster
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
@@ -21,8 +23,8 @@ from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, scores
 from wlanlens.validation.random_worlds import random_world
 from wlanlens.validation.validate import Judged, View, chosen, judged_findings
 
-#: Worker processes, unless the caller says so: enough for two cores, each with a few hundred MB.
-WORKERS = 2
+if TYPE_CHECKING:
+    from wlanlens.pipeline.batch.cluster import Security
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def validate_random(
     scenarios: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     workers: int | None = None,
+    scheduler: str | None = None,
+    security: Security | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[WorldScore]:
     """Judge `count` random worlds, in order of completion.
@@ -105,7 +109,9 @@ def validate_random(
     settings : mapping
         Parameters that are given, not drawn: at least one scenario must have each.
     workers : int
-        Worker processes; by default two.
+        Worker processes, each with a few hundred MB; by default one a core.
+    scheduler, security : optional
+        A Dask scheduler and its certificates, as in `wlanlens.batch`: its workers judge the worlds.
     progress : callable
         Called with (finished, all).
     """
@@ -117,11 +123,20 @@ def validate_random(
             known = {key for scenario in names or chosen("scenarios", ()) for key in find(scenario).parameters}
             hint = did_you_mean(name, sorted(known), "`wlanlens simulate -s NAME --parameters` lists them")
             raise ScenarioError(f"no scenario that is drawn has a parameter {name!r}", next=hint)
+    numbers = range(seed, seed + count)
+    if scheduler is not None:
+        cluster.check(scheduler, security, Keys())
+        cases = [WorldCase(number, wanted, names, given) for number in numbers]
+        with closing(cluster.spread(judge_world, cases, scheduler, workers, security)) as results:  # type: ignore[type-var]
+            for done, (_, judged) in enumerate(results, 1):
+                yield judged
+                if progress is not None:
+                    progress(done, count)
+        return
     with temporary_folder("validate") as place:
-        cases = [WorldCase(number, wanted, names, given, str(place)) for number in range(seed, seed + count)]
+        cases = [WorldCase(number, wanted, names, given, str(place)) for number in numbers]
         tell = None if progress is None else lambda done: progress(done, count)
-        count_of_workers = WORKERS if workers is None else workers
-        with closing(sweep(judge_world, cases, workers=count_of_workers, progress=tell, within=place)) as results:
+        with closing(sweep(judge_world, cases, workers=workers, progress=tell, within=place)) as results:
             for _, judged in results:
                 yield judged
 

@@ -7,10 +7,11 @@ import ipaddress
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from wlanlens.capture import decryption_keys
@@ -23,6 +24,9 @@ from wlanlens.pipeline.description import version
 
 if TYPE_CHECKING:
     from distributed import Client
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 #: The cluster of this machine.
 LOCAL = "local"
@@ -98,51 +102,90 @@ def is_open(scheduler: str) -> bool:
 
 def run(jobs: Sequence[Job], scheduler: str, count: int | None, security: Security | None) -> Iterator[Row]:
     """Yield the row of each job as it ends. Rows of about 1 KB are all that crosses the scheduler."""
-    import dask
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
-
-    left = iter(jobs)
-    settings = {"distributed.scheduler.allowed-failures": ATTEMPTS - 1, "distributed.scheduler.worker-saturation": 1.0}
     with ExitStack() as stack:
         if not jobs:
             return
-        stack.enter_context(dask.config.set(settings))
         client = _client(stack, scheduler, count, security)
         stack.callback(_end_servers, client)
-        told = client.scheduler_info(n_workers=-1)["workers"].values()
-        # One job a thread: Dask suspects every job that a dead worker had, also those that only waited there.
-        threads = sum(int(worker["nthreads"]) for worker in told)
-        if not threads:
-            raise WlanlensError("the scheduler has no workers", path=printable(scheduler))
-        futures: dict[str, Job] = {}
-
-        def submit() -> Any:
-            for job in left:
-                future = client.submit(_analyse, job, version(), key=f"wlanlens-{id(jobs):x}-{job.run}", pure=False)
-                futures[str(future.key)] = job
-                return future
-            return None
-
-        arriving: Any = as_completed(
-            [  # type: ignore[no-untyped-call]
-                made for _ in range(min(threads, len(jobs))) if (made := submit())
-            ]
-        )
-        stack.callback(arriving.clear)
-        for future in arriving:
-            job = futures.pop(str(future.key))
-            error = future.exception() if future.status == "error" else None
-            if error is None:
-                yield future.result()
-            elif isinstance(error, KilledWorker):
+        for job, future in _ended(stack, client, _analyse, jobs, scheduler):
+            if _died(future):
                 yield finish_failed(job, job.row("killed", "the worker that analysed it died"))
-            elif isinstance(error, WlanlensError):
-                raise error
             else:
-                raise WlanlensError(f"a worker failed: {printable(f'{type(error).__name__}: {error}')}") from error
-            if (more := submit()) is not None:
-                arriving.add(more)
+                yield _result(future)
+
+
+def spread(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    scheduler: str,
+    count: int | None,
+    security: Security | None,
+) -> Iterator[tuple[Item, Result]]:
+    """Yield (item, work(item)) in order of completion, as `simulation.worker_pool.sweep` does on this machine.
+
+    Raises
+    ------
+    WlanlensError
+        The scheduler cannot be reached, a worker has another version, fails, or dies `ATTEMPTS` times at one item.
+    """
+    with ExitStack() as stack:
+        if not items:
+            return
+        client = _client(stack, scheduler, count, security)
+        for item, future in _ended(stack, client, partial(_work, work), items, scheduler):
+            if _died(future):
+                raise WlanlensError(f"a worker of the cluster died {ATTEMPTS} times at {item!r:.300}")
+            yield item, _result(future)
+
+
+def _ended(
+    stack: ExitStack, client: Client, work: Callable[..., Any], items: Sequence[Item], scheduler: str
+) -> Iterator[tuple[Item, Any]]:
+    """Yield each item with its future when that has ended. As many are submitted at a time as the workers have threads."""
+    import dask
+    from distributed import as_completed
+
+    settings = {"distributed.scheduler.allowed-failures": ATTEMPTS - 1, "distributed.scheduler.worker-saturation": 1.0}
+    stack.enter_context(dask.config.set(settings))
+    told = client.scheduler_info(n_workers=-1)["workers"].values()
+    # One item a thread: Dask suspects every item that a dead worker had, also those that only waited there.
+    threads = sum(int(worker["nthreads"]) for worker in told)
+    if not threads:
+        raise WlanlensError("the scheduler has no workers", path=printable(scheduler))
+    left = enumerate(items)
+    futures: dict[str, Item] = {}
+
+    def submit() -> Any:
+        for number, item in left:
+            future = client.submit(work, item, version(), key=f"wlanlens-{id(items):x}-{number}", pure=False)
+            futures[str(future.key)] = item
+            return future
+        return None
+
+    first = [made for _ in range(min(threads, len(items))) if (made := submit())]
+    arriving: Any = as_completed(first)  # type: ignore[no-untyped-call]
+    stack.callback(arriving.clear)
+    for future in arriving:
+        yield futures.pop(str(future.key)), future
+        if (more := submit()) is not None:
+            arriving.add(more)
+
+
+def _died(future: Any) -> bool:
+    """Whether workers died at a future's item."""
+    from distributed.scheduler import KilledWorker
+
+    return future.status == "error" and isinstance(future.exception(), KilledWorker)
+
+
+def _result(future: Any) -> Any:
+    """The result of a future, or its error as one of ours."""
+    error = future.exception() if future.status == "error" else None
+    if error is None:
+        return future.result()
+    if isinstance(error, WlanlensError):
+        raise error
+    raise WlanlensError(f"a worker failed: {printable(f'{type(error).__name__}: {error}')}") from error
 
 
 def _client(stack: ExitStack, scheduler: str, count: int | None, security: Security | None) -> Client:
@@ -189,15 +232,25 @@ _of_thread = threading.local()
 
 def _analyse(job: Job, wanted: str) -> Row:
     """In a worker: analyse a job in a process of its own."""
-    if version() != wanted:
-        raise WlanlensError(
-            f"a worker has wlanlens {version()}, not {wanted}", next="install the same version everywhere"
-        )
+    _check_version(wanted)
     if not hasattr(_of_thread, "server") or _of_thread.server.ended:
         _of_thread.server = ForkServer(decryption_keys.from_environment())
         _servers.append(_of_thread.server)
     (row,) = _of_thread.server.run([job])
     return dict(row)
+
+
+def _work(work: Callable[[Item], Result], item: Item, wanted: str) -> Result:
+    """In a worker: work on an item."""
+    _check_version(wanted)
+    return work(item)
+
+
+def _check_version(wanted: str) -> None:
+    if version() != wanted:
+        raise WlanlensError(
+            f"a worker has wlanlens {version()}, not {wanted}", next="install the same version everywhere"
+        )
 
 
 def _end_worker() -> None:
