@@ -179,7 +179,7 @@ def _long(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
     if not len(which):
         return out
     key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
-    rtt = np.maximum(facts.flow_values("tap_rtt_mean_ns", key), 0)
+    rtt = np.maximum(np.nan_to_num(facts.flow_values("tap_rtt_mean_ns", key)), 0)
     begins = np.ones(len(which), bool)
     begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > rtt[1:])
     first = np.flatnonzero(begins)

@@ -15,7 +15,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.correlation.leading_captures import LEDGER_FACTS
 from wlanlens.pipeline.open_flows import OPEN_FLOWS, OpenFlows
-from wlanlens.tables.columns import integers
+from wlanlens.tables.columns import coded, integers
 from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
@@ -169,8 +169,10 @@ class Window:
             if "links" in stay:
                 # A packet without a connection has no later rows.
                 stay["links"] &= _flow(held["links"]) >= 0
-            if sum(int(rows.sum()) for rows in stay.values()) > ROWS // 2:
-                stay = {name: rows & _ahead(held, name) for name, rows in stay.items() if name in _EVENTS}
+            if _number(stay) > ROWS // 2:
+                stay = _under_way(held, stay) if "links" not in stay else {}
+            if not stay or _number(stay) > ROWS // 2:
+                stay = {name: ~np.isin(_flow(held[name]), ended) & _ahead(held, name) for name in _EVENTS}
         rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in stay.items()}
         held.update({name: held[name].filter(pa.array(~rows)) for name, rows in stay.items()})
         self._held = {name: rest[name].to_batches() if name in rest else [] for name in self._held}
@@ -220,3 +222,35 @@ def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
     until = pc.max(held["segments"].column("t_ns")).as_py()
     times = integers(held[name].column(_EVENTS[name]), -1)
     return np.asarray(times > until) if until is not None else np.ones(len(times), bool)
+
+
+def _number(masks: Mapping[str, Mask]) -> int:
+    return sum(int(rows.sum()) for rows in masks.values())
+
+
+def _under_way(held: Mapping[str, pa.Table], running: Mapping[str, Mask]) -> dict[str, Mask]:
+    """Rows of running connections after an interval of the sender that ended before the latest quarter of a window.
+
+    What the sender did then may not be over, or not be decided: a timeout has its row when its kind is known.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = np.sort(integers(held["segments"].column("t_ns"), -1))
+    settled = times[max(0, len(times) - ROWS // 4)] if len(times) else -1
+    spans = held["intervals"].filter(
+        pc.less_equal(held["intervals"].column("t_end_ns"), pa.scalar(settled, pa.int64()))
+    )
+    flow, end = _flow(spans), integers(spans.column("t_end_ns"))
+    back = coded(spans.column("direction"), ("a2b", "b2a")).astype(np.int64)
+    most = max((int(_flow(held[name]).max(initial=0)) for name in running), default=0) + 1
+    last = np.full((most, 2), -1, np.int64)
+    np.maximum.at(last, (flow, back), end)
+    # A direction without intervals carries no data.
+    until = np.where(last < 0, np.iinfo(np.int64).max, last).min(axis=1)
+    until[(last < 0).all(axis=1)] = -1
+    return {
+        name: rows
+        & (integers(held[name].column(_EVENTS.get(LEDGER_ONLY.get(name, name), "t_ns")), -1) > until[_flow(held[name])])
+        for name, rows in running.items()
+    }
