@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -23,17 +24,18 @@ def temporary_folder(name: str) -> Iterator[Path]:
     prefix = f"wlanlens-{name}-"
     for left in Path(tempfile.gettempdir()).glob(prefix + "*"):
         remove_abandoned(left)
-    lock = None
+    lock, folder = None, None
     try:
-        # Ctrl-C between the making of the folder and the lock would leave it.
-        with operating_system.held_back(operating_system.STOPS):
-            while lock is None:
-                folder = Path(tempfile.mkdtemp(prefix=prefix))
-                lock = _lock(folder)
+        while lock is None:
+            # Its name is known before it is made: Ctrl-C at any time from then on removes it.
+            folder = Path(tempfile.gettempdir(), prefix + secrets.token_hex(8))
+            folder.mkdir(mode=0o700)
+            lock = _lock(folder)
         yield folder
     finally:
-        if lock is not None:
+        if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
             os.close(lock)
 
 

@@ -142,11 +142,8 @@ def _ended(
     stack: ExitStack, client: Client, work: Callable[..., Any], items: Sequence[Item], scheduler: str
 ) -> Iterator[tuple[Item, Any]]:
     """Yield each item with its future when that has ended. As many are submitted at a time as the workers have threads."""
-    import dask
     from distributed import as_completed
 
-    settings = {"distributed.scheduler.allowed-failures": ATTEMPTS - 1, "distributed.scheduler.worker-saturation": 1.0}
-    stack.enter_context(dask.config.set(settings))
     told = client.scheduler_info(n_workers=-1)["workers"].values()
     # One item a thread: Dask suspects every item that a dead worker had, also those that only waited there.
     threads = sum(int(worker["nthreads"]) for worker in told)
@@ -190,9 +187,13 @@ def _result(future: Any) -> Any:
 
 def _client(stack: ExitStack, scheduler: str, count: int | None, security: Security | None) -> Client:
     """A client of a running scheduler, or of a cluster of this machine that listens on the loopback interface only."""
+    import dask
     from distributed import Client, LocalCluster
     from distributed.security import Security as Certificates
 
+    # A scheduler of our own reads them when it starts.
+    settings = {"distributed.scheduler.allowed-failures": ATTEMPTS - 1, "distributed.scheduler.worker-saturation": 1.0}
+    stack.enter_context(dask.config.set(settings))
     if scheduler == LOCAL:
         cluster = LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=count or os.cpu_count() or 1,
