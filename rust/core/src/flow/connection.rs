@@ -338,7 +338,6 @@ impl Connection {
             }
             if peer.view.is_none() {
                 peer.note_ack_of_path(t, o);
-                peer.note_full(&mut timeline);
             }
             if stall > 0 {
                 let state = peer.on_path(before[1].0);

@@ -107,9 +107,8 @@ impl SenderState {
                 view.expired(s.start, row.backoff.unwrap_or(0), s.packet);
             }
         }
-        let full_from = self.full_from();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(full_from, out.intervals, out.flow, self.reverse);
+            timeline.commit(out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -131,9 +130,8 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
-        let full_from = self.full_from();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(full_from, out.intervals, out.flow, self.reverse);
+            timeline.commit(out.intervals, out.flow, self.reverse);
         }
     }
 

@@ -1,7 +1,5 @@
 //! The intervals of a direction with data, one per state of its sender.
 
-use std::collections::VecDeque;
-
 use super::kinds::State;
 use crate::table::tcp::IntervalRows;
 
@@ -43,8 +41,6 @@ pub struct Timeline {
     now: i64,
     /// Shorter pauses are no idle time of the application.
     rest_ns: i64,
-    /// Pieces before the open ones, in which a link may have been full: the answer to their first data is not back yet.
-    held: VecDeque<Piece>,
     /// Pieces that are not final: the one at the sender's last transmission, and those since.
     open: Vec<Piece>,
     /// The counters of the current piece since the sender's last transmission.
@@ -84,7 +80,6 @@ impl Timeline {
         Timeline {
             now: start,
             rest_ns,
-            held: VecDeque::new(),
             open: Vec::new(),
             since: Counts::default(),
             flight: 0,
@@ -161,23 +156,6 @@ impl Timeline {
     pub fn doubt_since(&mut self, since: i64) {
         for state in LIMITED.into_iter().chain([State::FullPath, State::FastRecovery, State::LossRecovery]) {
             self.rename(since, state, State::Undecided);
-        }
-    }
-
-    /// Since then a link always had data: more data could not have been sent faster.
-    pub fn full_since(&mut self, since: i64) {
-        let from = self.held.partition_point(|p| p.end <= since);
-        if let Some(p) = self.held.get_mut(from).filter(|p| p.start < since && LIMITED.contains(&p.state)) {
-            // What was counted stays with the part before it.
-            let rest = Piece { start: since, packets: 0, acked: 0, rtt_sum: 0, rtt_count: 0, ..*p };
-            p.end = since;
-            self.held.insert(from + 1, rest);
-        }
-        for p in self.held.iter_mut().filter(|p| p.start >= since && LIMITED.contains(&p.state)) {
-            p.state = State::FullPath;
-        }
-        for state in LIMITED {
-            self.rename(since, state, State::FullPath);
         }
     }
 
@@ -265,8 +243,8 @@ impl Timeline {
         }
     }
 
-    /// The sender transmitted: the open pieces are final, but for whether a link was full from `full_from` on.
-    pub fn commit(&mut self, full_from: i64, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+    /// The sender transmitted: the open pieces are final.
+    pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
         self.probed = false;
         if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
@@ -276,25 +254,16 @@ impl Timeline {
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let last = self.open.len().saturating_sub(1);
         if last > 0 {
-            self.held.extend(self.open.drain(..last));
-            let known = self.held.partition_point(|p| p.end <= full_from);
-            let most = self.held.len().saturating_sub(OPEN_PIECES);
-            self.write_held(known.max(most), rows, flow, reverse);
+            for piece in self.open.drain(..last) {
+                piece.write(rows, flow, reverse);
+            }
         }
         self.since = Counts { last_packet, flight: self.flight, ..Counts::default() };
-    }
-
-    /// Write the first pieces that are held.
-    fn write_held(&mut self, count: usize, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-        for piece in self.held.drain(..count) {
-            piece.write(rows, flow, reverse);
-        }
     }
 
     /// Limit the open list during a long silence of the sender.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
-            self.write_held(self.held.len(), rows, flow, reverse);
             self.doubt = None;
             self.open.remove(0).write(rows, flow, reverse);
         }
@@ -303,7 +272,6 @@ impl Timeline {
     /// The flow ended: write its intervals.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.retract_stall();
-        self.write_held(self.held.len(), rows, flow, reverse);
         let end = self.acked_until;
         let mut pieces = std::mem::take(&mut self.open);
         // Idle time at the end is not part of them. Without any ACK (one-sided capture) they last until the last packet.

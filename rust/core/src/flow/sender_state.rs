@@ -185,6 +185,9 @@ pub struct SenderState {
     pub start_over: bool,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
+    /// The latest round trips found a queue; the latest one found none.
+    pub queued: bool,
+    pub prompt: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
@@ -201,12 +204,6 @@ pub struct SenderState {
     pub rtt_least: Option<i64>,
     /// When the latest ACK came that left no data of it on the path.
     pub path_empty_at: i64,
-    /// The first ACK of data sent since; the latest ACK after which the path seemed to have data; the latest round trip.
-    pub first_answer: Option<i64>,
-    pub path_check: Option<i64>,
-    pub path_trip: i64,
-    /// It has just become known that a link has always had data since then.
-    pub newly_full: Option<i64>,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.

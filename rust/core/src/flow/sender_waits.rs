@@ -132,7 +132,6 @@ impl SenderState {
             let head = if view.una < s.start { self.passed_at(view.una) } else { None };
             if let Some(sent) = self.passed_at(view.una - 1) {
                 self.note_path(s.t, sent, head, floor);
-                self.note_full(timeline);
             }
         }
         if let (Some(last), true) = (self.tally.last_send, first) {

@@ -1,7 +1,7 @@
 //! The state of a sender between two packets.
 
 use super::ack::{AckKind, AckOutcome};
-use super::intervals::{own_delay, Timeline};
+use super::intervals::own_delay;
 use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::trigger::REACTION_SLACK_NS;
@@ -101,14 +101,11 @@ impl SenderState {
     pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome) {
         let floor = self.rtt_floor();
         if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
-            self.path_trip = rtt;
             self.note_path(t, t - rtt, self.scoreboard.front().map(|r| r.t_last), floor);
         } else if o.kind == AckKind::Duplicate {
             // Segments arrived above the first outstanding one, which may be lost: the next ones are on the path.
             let arrived = self.sacked_hi.max(self.una + i64::from(self.dupacks) * self.mss());
-            // Without SACK it is not said which: no queue grows so much in a round trip, and what was sent before is lost.
-            let most = if self.sacked_bytes > 0 || self.path_trip == 0 { i64::MAX } else { self.path_trip / 2 * 3 };
-            let mut runs = self.scoreboard.range(arrived - 1, self.end).map(|r| r.t_last).skip_while(|r| t - r > most);
+            let mut runs = self.scoreboard.range(arrived - 1, self.end).map(|r| r.t_last);
             if let (Some(sent), head) = (runs.next(), runs.next()) {
                 drop(runs);
                 self.note_path(t, sent, head, floor);
@@ -124,45 +121,14 @@ impl SenderState {
     #[inline]
     pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
         let Some(floor) = floor else { return };
-        // What arrives next was sent after it: the path had nothing then, and what seemed to be on it is lost.
-        if self.path_check.take().is_some_and(|then| sent > then - floor / 4 * 3) {
-            self.empty_path(sent);
-        }
-        if sent >= self.path_empty_at && self.first_answer.is_none() {
-            self.first_answer = Some(t);
-        }
-        match head {
-            // Two round trips are never quite alike.
-            Some(head) if t - head > floor + floor / 4 => {
-                self.path_check = Some(t);
-                // However near the sender the link is: it had data when that answer came.
-                if !self.fills_path && self.first_answer.is_some_and(|first| t - first >= floor) {
-                    (self.fills_path, self.newly_full) = (true, Some(self.path_empty_at));
-                }
-            }
-            // It had no data until the first of those left was sent.
-            _ => self.empty_path(head.unwrap_or(t)),
-        }
-    }
-
-    fn empty_path(&mut self, t: i64) {
-        (self.path_empty_at, self.fills_path, self.first_answer) = (t, false, None);
-    }
-
-    /// From when on it is open whether a link always had data.
-    pub fn full_from(&self) -> i64 {
-        if self.fills_path {
-            i64::MAX
-        } else {
-            self.path_empty_at
-        }
-    }
-
-    /// A link has always had data since then, as the latest ACK shows.
-    #[inline]
-    pub fn note_full(&mut self, timeline: &mut Timeline) {
-        if let Some(since) = self.newly_full.take() {
-            timeline.full_since(since);
+        // Two round trips in a row: one late ACK may be a delayed one.
+        let late = t - sent - floor > floor / 2;
+        (self.queued, self.prompt) = (late && !self.prompt, !late);
+        // Two round trips are never quite alike.
+        if head.is_none_or(|head| t - head <= floor + floor / 4) {
+            (self.path_empty_at, self.fills_path) = (t, false);
+        } else if sent >= self.path_empty_at {
+            self.fills_path = true;
         }
     }
 
@@ -171,6 +137,7 @@ impl SenderState {
     pub fn on_path(&self, state: State) -> State {
         match state {
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
+            State::SlowStart if self.queued => State::Transfer,
             _ => state,
         }
     }

@@ -189,24 +189,6 @@ fn a_long_handshake_away_from_the_sender_is_undecided() {
     assert_eq!((t.time_in("handshake"), t.time_in("undecided")), (0, 2_020_200_000), "{:?}", t.intervals());
 }
 
-#[test]
-fn a_link_is_full_from_the_first_data_on_that_it_always_has() {
-    // 10 ms for each segment on a path of 20 ms: the ACK of the first finds three more on the link, sent at the same time.
-    let mut s = Script::new(false);
-    for n in 0..4 {
-        s.data(20.2, n);
-    }
-    for n in 0..20 {
-        let t = 40.2 + 10.0 * f64::from(n);
-        s.ack(t, n + 1);
-        s.data(t + 0.1, n + 4);
-    }
-    let t = s.run();
-    assert!(t.time_in("full_path") > 200 * MS, "{:?}", t.intervals());
-    assert!(t.time_in("slow_start") < MS, "{:?}", t.intervals());
-    super::assert_tiles(&t);
-}
-
 /// At the receiver: ten segments, the last of which is not acknowledged yet, and after a silence more: ms undecided.
 fn silence(ms: f64) -> i64 {
     let mut s = Script::between(false, 0.1);
