@@ -24,19 +24,22 @@ def temporary_folder(name: str) -> Iterator[Path]:
     prefix = f"wlanlens-{name}-"
     for left in Path(tempfile.gettempdir()).glob(prefix + "*"):
         remove_abandoned(left)
-    lock, folder = None, None
+    # Its name is known before it is made: Ctrl-C at any time from then on removes it.
+    folder, lock = _new_name(prefix), None
     try:
-        while lock is None:
-            # Its name is known before it is made: Ctrl-C at any time from then on removes it.
-            folder = Path(tempfile.gettempdir(), prefix + secrets.token_hex(8))
+        folder.mkdir(mode=0o700)
+        while (lock := _lock(folder)) is None:
+            folder = _new_name(prefix)
             folder.mkdir(mode=0o700)
-            lock = _lock(folder)
         yield folder
     finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def _new_name(prefix: str) -> Path:
+    return Path(tempfile.gettempdir(), prefix + secrets.token_hex(8))
 
 
 @contextmanager
