@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wlanlens import formatting
 from wlanlens.errors import file_errors
 from wlanlens.pipeline.allocator import leave_out_pandas
 from wlanlens.pipeline.file_names import REPORT
@@ -40,22 +39,10 @@ def write_report(
             out_path=path,
             verdict=conclusion.sentence,
             about=about,
-            without=_without(conclusion),
             connections=connections,
             air=used,
             beside=output.file,
         )
-
-
-def _without(conclusion: Verdict) -> str:
-    """The transfer without its costliest cause, as far as the verdict estimates it."""
-    if conclusion.without_s is None or "ithout" in conclusion.sentence:
-        return ""
-    parts = [formatting.duration(conclusion.without_s)]
-    if conclusion.without_bps is not None:
-        parts.append(formatting.bit_rate(conclusion.without_bps))
-    assumption = f" (estimate: {conclusion.without_assumption})" if conclusion.without_assumption else " (estimate)"
-    return f"Without the costliest cause: {', '.join(parts)}{assumption}."
 
 
 @file_errors()

@@ -56,7 +56,6 @@ def write(
     out_path: Path,
     verdict: str,
     about: FlowKey | None = None,
-    without: str = "",
     connections: int,
     air: Summary | None = None,
     beside: Callable[[str, str], Path] | None = None,
@@ -75,8 +74,6 @@ def write(
         The page's first sentence.
     about : FlowKey or None
         The direction that it is about: its figure and its bar come first.
-    without : str
-        An estimate of the transfer without its costliest cause; empty if there is none.
     connections : int
         TCP connections of the whole capture; `trace` may hold only some of them.
     air : Summary or None
@@ -138,7 +135,6 @@ def write(
         triggers=TRIGGERS,
         lines=LINES,
         verdict=context.lead(verdict),
-        without=without,
         captures=trace.captures,
         facts=_facts(trace, connections),
         started=_started(trace),
