@@ -179,7 +179,7 @@ def _long(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
     if not len(which):
         return out
     key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
-    rtt = np.maximum(np.nan_to_num(facts.flow_values("tap_rtt_mean_ns", key)), 0)
+    rtt = _round_trips_ns(facts, spans, key)
     begins = np.ones(len(which), bool)
     begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > rtt[1:])
     first = np.flatnonzero(begins)
@@ -190,6 +190,16 @@ def _long(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
     np.maximum.at(longest, flow, length)
     out[which] = np.repeat(length >= np.minimum(stretch * rtt[first], longest[flow]), last - first + 1)
     return out
+
+
+def _round_trips_ns(facts: Facts, spans: Rows, key: Array) -> Array:
+    """The mean round trip of each key: of its whole connection where that is known, else of these intervals."""
+    known, place = np.unique(spans.key, return_inverse=True)
+    measured = spans["rtt_ns"] != NULL
+    total = np.bincount(place[measured], spans["rtt_ns"][measured], len(known))
+    here = total / np.maximum(np.bincount(place[measured], minlength=len(known)), 1)
+    whole = facts.flow_values("tap_rtt_mean_ns", key)
+    return np.asarray(np.where(whole > 0, whole, here[np.searchsorted(known, key)]))
 
 
 def _mean(column: Array, weight: Array, which: Array) -> float | None:
