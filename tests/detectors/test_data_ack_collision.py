@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import wlanlens as wl
 from tests.detectors import changed, worlds
 from tests.detectors.air import SUBJECT_AB, World
 from tests.detectors.made import run
@@ -53,3 +56,8 @@ def test_udp_with_the_same_retry_rate_excludes_it() -> None:
 def test_a_short_capture_has_no_finding() -> None:
     world = worlds.WORLDS["collisions"](3)
     assert run(CODE, worlds.Air(World(**{**vars(world), "seconds": 0.2}), 3).trace()) == ([], [])
+
+
+def test_the_collisions_of_its_scenario(tmp_path: Path) -> None:
+    run = wl.simulate("data_ack_collision", tmp_path, seed=7, taps=("air",), duration_s=4.0)
+    assert [f.code for f in wl.detect(wl.align([run.captures["air"]]), only=[CODE])] == [CODE]

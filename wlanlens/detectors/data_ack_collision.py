@@ -94,7 +94,7 @@ def data_ack_collision(
     Independent errors pair by chance only. Errors in bursts hit data and ACKs one after the other: if heard, they do not
     overlap; if not, their silence is too long and their retries fail too. With the capture effect one frame of a tie
     survives: such ties are not counted. Encrypted frames do not show what they carry: undecided, as are pairs of which
-    the sniffer missed more than it heard, and pairs with retries so frequent that chance alone reaches `paired_share`.
+    the sniffer missed more than it heard.
 
     References
     ----------
@@ -149,14 +149,10 @@ def _judge(
         pairs = sorted({int(p) for p in e.pair[data]})
         return air.undecided("data_ack_collision", pairs, "The sniffer missed more transmissions than it heard.")
     data_at, ack_at, heard = search.pairs(failed_data, failed_acks, link.all)
-    paired, retried = len(data_at), max(len(failed_data), len(failed_acks))
-    expected = search.expected(data, acks, failed_acks)
-    if expected >= share * retried and not heard.any():
-        pairs = sorted({int(p) for p in e.pair[data]})
-        why = "Retries are so frequent that chance puts those of data and of ACKs next to each other, and no collision was heard."
-        return air.undecided("data_ack_collision", pairs, why)
-    if paired < least or paired < share * retried:
+    paired = len(data_at)
+    if paired < least or paired < share * max(len(failed_data), len(failed_acks)):
         return None
+    expected = search.expected(data, acks, failed_acks)
     # Heard ties overlapped; only the others can be errors that followed each other.
     unheard = int((~heard).sum())
     failed = np.concatenate((failed_data, failed_acks))
