@@ -173,8 +173,9 @@ class Window:
                 stay = _under_way(held, stay) if "links" not in stay else {}
             if not stay or _number(stay) > ROWS // 2:
                 stay = {name: ~np.isin(_flow(held[name]), ended) & _ahead(held, name) for name in _EVENTS}
-        rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in stay.items()}
-        held.update({name: held[name].filter(pa.array(~rows)) for name, rows in stay.items()})
+        rest: dict[str, pa.Table] = {}
+        for name, rows in stay.items():
+            held[name], rest[name] = _parted(held[name], rows)
         self._held = {name: rest[name].to_batches() if name in rest else [] for name in self._held}
         self._rows = sum(table.num_rows for table in rest.values())
         self._ended = ended
@@ -222,6 +223,17 @@ def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
     until = pc.max(held["segments"].column("t_ns")).as_py()
     times = integers(held[name].column(_EVENTS[name]), -1)
     return np.asarray(times > until) if until is not None else np.ones(len(times), bool)
+
+
+def _parted(table: pa.Table, stay: Mask) -> tuple[pa.Table, pa.Table]:
+    """The rows to judge now, and those that stay, which keep no other rows in memory."""
+    import pyarrow as pa
+
+    first = int(np.argmax(stay)) if stay.any() else len(stay)
+    if stay[first:].all():
+        # Rows of one connection, or of none: nothing is copied but what stays.
+        return table.slice(0, first), table.slice(first).combine_chunks()
+    return table.filter(pa.array(~stay)), table.filter(pa.array(stay)).combine_chunks()
 
 
 def _number(masks: Mapping[str, Mask]) -> int:
