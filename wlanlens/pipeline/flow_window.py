@@ -226,14 +226,13 @@ def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
 
 
 def _parted(table: pa.Table, stay: Mask) -> tuple[pa.Table, pa.Table]:
-    """The rows to judge now, and those that stay, which keep no other rows in memory."""
+    """The rows to judge now, and those that stay, which keep no other rows in memory. Rows before the first of these are not copied."""
     import pyarrow as pa
 
     first = int(np.argmax(stay)) if stay.any() else len(stay)
-    if stay[first:].all():
-        # Rows of one connection, or of none: nothing is copied but what stays.
-        return table.slice(0, first), table.slice(first).combine_chunks()
-    return table.filter(pa.array(~stay)), table.filter(pa.array(stay)).combine_chunks()
+    tail, mask = table.slice(first), pa.array(stay[first:], pa.bool_())
+    now = tail.filter(pa.array(~stay[first:], pa.bool_()))
+    return pa.concat_tables([table.slice(0, first), now]), tail.filter(mask).combine_chunks()
 
 
 def _number(masks: Mapping[str, Mask]) -> int:
