@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from . import json_output
 from .meter import Meter
+from .scores import collected, put
 
 if TYPE_CHECKING:
     from wlanlens.validation.counterfactual import PairScore
@@ -18,33 +19,24 @@ def run(count: int, first: int, jobs: int | None, out: Path | None, as_json: boo
     """Score pairs of worlds; return the exit status."""
     from wlanlens.validation.counterfactual import faults, validate_counterfactual
 
+    def show(scores: list[PairScore]) -> None:
+        _print(scores, out, as_json, quiet)
+
     meter = Meter(quiet=quiet)
-    scores: list[PairScore] = []
-    try:
-        for score in validate_counterfactual(count, first, workers=jobs, progress=meter):
-            scores.append(score)
-    except BaseException as stopped:
-        meter.clear()
-        if scores and not isinstance(stopped, Exception):
-            click.echo(f"stopped after {len(scores)} of {meter.total} worlds", err=True)
-            _print(scores, out, as_json, quiet)
-        raise
-    meter.clear()
-    _print(scores, out, as_json, quiet)
+    scores = collected(validate_counterfactual(count, first, workers=jobs, progress=meter), meter, "worlds", show)
+    show(scores)
     missed = faults(scores)
     for fault in missed:
-        click.echo(f"fails: {fault}", err=True)
+        click.echo(f"wlanlens: fails: {fault}", err=True)
     return 1 if missed else 0
 
 
 def _print(scores: list[PairScore], out: Path | None, as_json: bool, quiet: bool) -> None:
     from wlanlens.validation import counterfactual_page as page
 
-    as_text = json.dumps(page.to_dict(scores), indent=1) + "\n"
+    as_text = json_output.text(page.to_dict(scores))
     if out is not None:
-        partial = out.with_name(out.name + ".partial")
-        partial.write_text(page.markdown(scores) if out.suffix == ".md" else as_text, encoding="utf-8")
-        partial.replace(out)
+        put(out, page.markdown(scores) if out.suffix == ".md" else as_text)
     if as_json:
         click.echo(as_text, nl=False)
     elif not quiet:

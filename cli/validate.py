@@ -10,13 +10,13 @@ import click
 from . import cluster, counterfactual, json_output
 from .meter import Meter
 from .names import DETECTOR, SCENARIO, complete_setting
+from .scores import collected, put
 from .simulate import pairs
 
 if TYPE_CHECKING:
     from wlanlens.validation.clock_validation import TrialScore
     from wlanlens.validation.random_page import RandomValidation
     from wlanlens.validation.summary import Validation
-    from wlanlens.validation.validate import Judged
 
 
 #: Most seeds of a scenario.
@@ -149,25 +149,16 @@ def command(
             raise click.UsageError("--set cannot be used with --clocks")
         return _clocks(scenarios, numbers, jobs, out, as_json, quiet)
     meter = Meter(quiet=quiet)
-    runs: list[Judged] = []
-    try:
-        for judged in validate(
-            scenarios,
-            detectors,
-            seeds=numbers,
-            workers=jobs,
-            together=together,
-            settings=given,
-            progress=meter,
-        ):
-            runs.append(judged)
-    except BaseException as stopped:
-        meter.clear()
-        if runs and not isinstance(stopped, Exception):
-            click.echo(f"wlanlens: stopped after {len(runs)} of {meter.total} runs", err=True)
-            _print(summary(runs, detectors), out, as_json, quiet)
-        raise
-    meter.clear()
+    judged = validate(
+        scenarios,
+        detectors,
+        seeds=numbers,
+        workers=jobs,
+        together=together,
+        settings=given,
+        progress=meter,
+    )
+    runs = collected(judged, meter, "runs", lambda some: _print(summary(some, detectors), out, as_json, quiet))
     result = summary(runs, detectors)
     _print(result, out, as_json, quiet)
     # JSON and the file hold the scores of the detectors only.
@@ -210,20 +201,14 @@ def _random(
     from wlanlens.validation.random_validation import WorldScore, validate_random
 
     meter = Meter(quiet=quiet)
-    worlds: list[WorldScore] = []
     detectors = options["detectors"]
-    try:
-        for world in validate_random(count, first, progress=meter, **options):
-            worlds.append(world)
-    except BaseException as stopped:
-        meter.clear()
-        if worlds and not isinstance(stopped, Exception):
-            click.echo(f"wlanlens: stopped after {len(worlds)} of {meter.total} worlds", err=True)
-            _print_random(random_page.summary(worlds, first, count, detectors), out, as_json, quiet)
-        raise
-    meter.clear()
-    result = random_page.summary(worlds, first, count, detectors)
-    _print_random(result, out, as_json, quiet)
+
+    def show(worlds: list[WorldScore]) -> RandomValidation:
+        result = random_page.summary(worlds, first, count, detectors)
+        _print_random(result, out, as_json, quiet)
+        return result
+
+    result = show(collected(validate_random(count, first, progress=meter, **options), meter, "worlds", show))
     return 1 if result.faults() else 0
 
 
@@ -236,7 +221,7 @@ def _print_random(result: RandomValidation, out: Path | None, as_json: bool, qui
             if out.suffix == ".md"
             else json_output.text(random_page.to_dict(result))
         )
-        _put(out, whole)
+        put(out, whole)
     if as_json:
         click.echo(json_output.text(random_page.to_dict(result)), nl=False)
     elif not quiet:
@@ -260,18 +245,12 @@ def _clocks(
     from wlanlens.validation.clock_validation import trials
 
     meter = Meter(quiet=quiet)
-    scores: list[TrialScore] = []
-    try:
-        for score in trials(scenarios, seeds=seeds, workers=jobs, progress=meter):
-            scores.append(score)
-    except BaseException as stopped:
-        meter.clear()
-        if scores and not isinstance(stopped, Exception):
-            click.echo(f"wlanlens: stopped after {len(scores)} of {meter.total} runs", err=True)
-            _print_clocks(scores, out, as_json, quiet)
-        raise
-    meter.clear()
-    _print_clocks(scores, out, as_json, quiet)
+
+    def show(scores: list[TrialScore]) -> None:
+        _print_clocks(scores, out, as_json, quiet)
+
+    scores = collected(trials(scenarios, seeds=seeds, workers=jobs, progress=meter), meter, "runs", show)
+    show(scores)
     return 1 if faults(scores) else 0
 
 
@@ -279,19 +258,13 @@ def _print_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, qui
     from wlanlens.validation import clock_page
 
     if out is not None:
-        _put(out, clock_page.markdown(scores) if out.suffix == ".md" else json_output.text(clock_page.to_dict(scores)))
+        put(out, clock_page.markdown(scores) if out.suffix == ".md" else json_output.text(clock_page.to_dict(scores)))
     if as_json:
         click.echo(json_output.text(clock_page.to_dict(scores)), nl=False)
     elif not quiet:
         click.echo(clock_page.plain(scores), nl=False)
     for fault in clock_page.faults(scores):
         click.echo(f"wlanlens: fails: {fault}", err=True)
-
-
-def _put(out: Path, text: str) -> None:
-    partial = out.with_name(out.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(out)
 
 
 def _check_out(out: Path) -> None:
@@ -305,7 +278,7 @@ def _print(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> 
     from wlanlens.validation.page import markdown, plain, to_dict
 
     if out is not None:
-        _put(out, _page(out, markdown(result)) if out.suffix == ".md" else json_output.text(to_dict(result)))
+        put(out, _page(out, markdown(result)) if out.suffix == ".md" else json_output.text(to_dict(result)))
     if as_json:
         click.echo(json_output.text(to_dict(result)), nl=False)
     elif not quiet:

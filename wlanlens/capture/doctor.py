@@ -203,9 +203,14 @@ def _encryption(facts: CaptureFacts) -> Found:
     return "better", f"{said}: {needed_keys(facts.security)}. Capture whole frames.", command("air", whole=True)
 
 
+def _good_of_tcp(facts: CaptureFacts, said: str) -> Found:
+    """What is good about connections; nothing where there are none."""
+    return ("good", said, "") if facts.connections else None
+
+
 def _offload(facts: CaptureFacts) -> Found:
     if not facts.merged:
-        return ("good", "No segment is larger than the agreed maximum (MSS).", "") if facts.connections else None
+        return _good_of_tcp(facts, "No segment is larger than the agreed maximum (MSS).")
     said = (
         f"Segments of {count(facts.merged, 'direction')} are larger than the agreed maximum: the host hands several packets to the "
         "adapter at once (TSO, GRO), so the capture does not show each packet."
@@ -215,7 +220,7 @@ def _offload(facts: CaptureFacts) -> Found:
 
 def _start(facts: CaptureFacts) -> Found:
     if not facts.without_syn:
-        return ("good", "Every connection with data was captured from its SYN.", "") if facts.connections else None
+        return _good_of_tcp(facts, "Every connection with data was captured from its SYN.")
     said = (
         f"{count(facts.without_syn, 'direction')} with data without a SYN: window scale and options are unknown. Start the capture "
         "before the connection."
@@ -225,7 +230,7 @@ def _start(facts: CaptureFacts) -> Found:
 
 def _directions(facts: CaptureFacts) -> Found:
     if not facts.one_sided:
-        return ("good", "Connections with data were captured in both directions.", "") if facts.connections else None
+        return _good_of_tcp(facts, "Connections with data were captured in both directions.")
     said = f"{count(facts.one_sided, 'connection')} with data in one direction only: what limited it cannot be told."
     return "better", said, command("sender", facts.transfer)
 

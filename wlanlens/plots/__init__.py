@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 class _Shelf(ModuleType):
     """This module, in which a plot's name is its function.
 
-    To import the file `time_sequence.py` sets the attribute `time_sequence` to that file's module; its plot is wanted there.
+    Python sets the attribute `time_sequence` to the module when it imports `time_sequence.py`; users expect the plot.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -33,7 +33,7 @@ class PairScore:
     cause : str
         What was removed.
     code : str
-        The findings judged: of the codes that the cause makes, that which saves most.
+        The findings judged. Where the cause makes findings of several codes: those of the code that saves most.
     before_s, after_s : float
         Duration of the transfer with and without the cause, from the simulator's ledger.
     found : bool

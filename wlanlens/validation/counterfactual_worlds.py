@@ -52,7 +52,7 @@ class Pair:
     cause : str
         Name of the kind of cause: a key of `CAUSES`.
     codes : tuple of str
-        The findings whose `saved_s` the removal should show; of several codes that which saves most.
+        The findings whose `saved_s` the removal should show; of several codes, the one that saves most.
     taps : tuple of str
         The captures to analyse.
     before, after : World

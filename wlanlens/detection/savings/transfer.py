@@ -114,7 +114,7 @@ class Transfers:
         self._made: dict[int, Transfer | None] = {}
 
     def of(self, f: Finding) -> Transfer | None:
-        """The transfer of a finding; of one about stations or a bus that which delivered most meanwhile.
+        """The transfer of a finding. Where it is about stations or a bus: the transfer that delivered most meanwhile.
 
         None where there is none, and for stations and buses where there are too many connections to say which.
         """

@@ -121,7 +121,7 @@ pub struct Tracker {
     recoveries: RecoveryRows,
     intervals: IntervalRows,
     flows: FlowTable,
-    /// What is known so far of connections that continue, if it is wanted.
+    /// The rows of `open_flows`, if the reader asked for them.
     open_flows: Option<FlowTable>,
     /// The next slot to check for idle connections.
     sweep: usize,

@@ -2,14 +2,20 @@
 
 use super::*;
 
-/// Near the receiver, with SACK: ten segments arrive, 10 is lost, 11 arrives, 12 is lost. The timer repeats 10; 13 and 14 follow its ACK, with
-/// `skipped` packets missing before them, and then 12.
-fn after_timeout(skipped: u32) -> Vec<&'static str> {
+/// Near the receiver, with SACK: ten segments arrive, each with its ACK.
+fn after_ten_segments() -> Script {
     let mut s = Script::between(true, 0.1);
     for n in 0..10 {
         s.data(30.0 + f64::from(n), n);
         s.ack(30.1 + f64::from(n), n + 1);
     }
+    s
+}
+
+/// After ten segments: 10 is lost, 11 arrives, 12 is lost. The timer repeats 10; 13 and 14 follow its ACK, with
+/// `skipped` packets missing before them, and then 12.
+fn after_timeout(skipped: u32) -> Vec<&'static str> {
+    let mut s = after_ten_segments();
     s.ids[0] += 1;
     s.data(41.0, 11);
     s.sack(41.1, 10, 11, 12);
@@ -39,11 +45,7 @@ fn bytes_that_may_have_been_sent_before_a_timeout_are_undecided() {
 
 #[test]
 fn more_new_data_than_f_rto_sends_shows_that_the_timeout_was_undone() {
-    let mut s = Script::between(true, 0.1);
-    for n in 0..10 {
-        s.data(30.0 + f64::from(n), n);
-        s.ack(30.1 + f64::from(n), n + 1);
-    }
+    let mut s = after_ten_segments();
     // All ACKs from the ninth on are lost, and so are segments 10 and 11; the timer repeats 8.
     s.ids[0] += 2;
     s.data(350.0, 8);
@@ -60,11 +62,7 @@ fn more_new_data_than_f_rto_sends_shows_that_the_timeout_was_undone() {
 #[test]
 fn an_ack_that_may_have_arrived_after_the_expiry_can_undo_it() {
     for (reported_ms, trigger) in [(344.0, "undecided"), (45.0, "go_back_n")] {
-        let mut s = Script::between(true, 0.1);
-        for n in 0..10 {
-            s.data(30.0 + f64::from(n), n);
-            s.ack(30.1 + f64::from(n), n + 1);
-        }
+        let mut s = after_ten_segments();
         s.ids[0] += 1;
         s.data(41.0, 11);
         s.sack(41.1, 10, 11, 12);
