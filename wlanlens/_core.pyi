@@ -41,8 +41,17 @@ class Reader:
     """Reads one capture, a batch of tables at a time."""
 
     def __init__(
-        self, records: Records, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...
-    ) -> None: ...
+        self,
+        records: Records,
+        *,
+        batch_rows: int = 16384,
+        track: bool = True,
+        packets: bool | None = None,
+        keys: list[bytes] = ...,
+    ) -> None:
+        """`packets`: only that table, without facts (see `numbered`), or all tables but that one."""
+    def numbered(self) -> bool:
+        """Whether the numbers of connections in `packets` are those of the facts."""
     def add_open_flows(self) -> None:
         """Emit batches `open_flows` too: rows of `flows` of connections that continue. Call it before the first batch."""
     def next_batches(self) -> list[tuple[str, Any]]:
@@ -80,6 +89,35 @@ class Pairing:
         """Pair a window: a pyarrow.RecordBatch of `pairs`, and whether there are more. Releases the GIL."""
     def clipped(self) -> int:
         """Windows too wide to be held: pairs may be missing."""
+
+class AirSums:
+    """Adds up what the air of one capture was used for."""
+
+    def __init__(self, *, pending: int, stations: int) -> None:
+        """Frames that wait for their exchange, and stations told apart, at most."""
+    @staticmethod
+    def purposes() -> list[str]:
+        """The names of purposes, in the order of all sums."""
+    def waiting(self) -> int:
+        """Frames that wait for their exchange."""
+    def frames(self, batch: Any) -> None:
+        """ValueError: a column is missing or of another type. Releases the GIL."""
+    def exchanges(self, batch: Any) -> Any:
+        """A pyarrow.RecordBatch of the transmissions of TCP segments: packet, outcome. Errors as `frames`. Releases the GIL."""
+    def finish(self) -> None:
+        """The Retry bit decides about frames that still wait."""
+    def counts(self) -> dict[str, Any]:
+        """frames, no_airtime, damaged, encrypted, data_frames, stations"""
+    def channels(self) -> dict[int, int]:
+        """{channel in MHz: frames}"""
+    def flows(self) -> list[tuple[int, bool, int, int, int, int, int]]:
+        """[(flow, whether from b to a, airtime_ns, wasted_ns, exchanges, attempts, dropped), ...] in no order."""
+    def slices(self) -> tuple[int, list[tuple[int, int, int, int]]]:
+        """Width of a slice in ns; [(slice, purpose, frames, ns), ...] without those of 0."""
+    def stations(self) -> list[dict[str, Any]]:
+        """The stations that were heard, by number: 0 without an address, 1 for those beyond the limit."""
+    def totals(self) -> tuple[list[int], list[int]]:
+        """Airtime in ns and frames of each purpose."""
 
 def match_order(a: list[int], b: list[int]) -> tuple[list[tuple[int, int]], int]:
     """Places of the same packets in two sequences of lengths, and by how much those of b are longer. Releases the GIL."""

@@ -64,6 +64,7 @@ def test_analyze_prints_what_the_air_was_used_for(run: Run, capture: Path) -> No
     assert "No readable TCP connection; 2 data frames (100 %) could not be decrypted" in text
     assert "give the network's key with --key-file" in text
     assert "The channel was busy" in text
+    assert "the frames are encrypted: give the WEP key of <script>" in " ".join(text.split())
     assert "management (beacons" in text
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.airtime.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
 from tests.rows import table
-from wlanlens import airtime, tables
-from wlanlens.airtime import accumulator, pending, slices, stations, words
+from wlanlens import _core, airtime, tables
+from wlanlens.airtime import accumulator, words
 
 
 def purposes(sums: airtime.Air) -> dict[str, int]:
@@ -70,7 +68,7 @@ def test_the_retry_bit_decides_about_frames_that_wait_too_long(monkeypatch: pyte
     sums = airtime.Air()
     for batch in frames(rows).to_batches(max_chunksize=4):
         sums.add("frames", batch)
-    assert sums._pending.rows <= 14
+    assert sums.waiting <= 14
     sums.add("exchanges", exchanges([exchange([100])]).to_batches()[0])
     sums.finish()
     assert purposes(sums) == {"delivered": 1, "unproven": 50, "retry": 49}
@@ -95,7 +93,7 @@ def test_a_station_has_its_signal_rates_and_network() -> None:
 
 
 def test_many_stations_are_merged_and_the_busy_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stations, "STATIONS", 8)
+    monkeypatch.setattr(accumulator, "STATIONS", 8)
     rows = [frame(i, ta=STATION if i % 3 == 0 else f"06:00:00:00:{i >> 8:02x}:{i & 255:02x}") for i in range(1, 401)]
     sums = airtime.Air()
     for batch in frames(rows).to_batches(max_chunksize=50):
@@ -114,7 +112,7 @@ def test_slices_widen_and_lose_nothing() -> None:
     times = [0, 5 * MS, 10**9, 10**11, 10**15]
     rows = [frame(i + 1, t_ns=t) for i, t in enumerate(times)] + [frame(9, t_ns=None), frame(10, t_ns=-5)]
     table = airtime.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"]
-    assert table.num_rows <= slices.SLICES
+    assert table.num_rows <= 1024
     assert sum(table["airtime_ns"].to_pylist()) == len(times) * 100_000
     assert max(table["t_end_ns"].to_pylist()) >= 10**15
     widths = {b - a for a, b in zip(table["t_start_ns"].to_pylist(), table["t_end_ns"].to_pylist(), strict=True)}
@@ -187,17 +185,31 @@ def test_a_million_frames_take_a_moment_and_little_memory() -> None:
     sums = airtime.Air()
     for batch in lot.to_batches(max_chunksize=16_384):
         sums.add("frames", batch)
-        assert sums._pending.rows <= accumulator.PENDING + 16_384
+        assert sums.waiting <= accumulator.PENDING + 16_384
     sums.finish()
     assert purposes(sums) == {"unproven": 200_000 - 200_000 // 7, "retry": 200_000 // 7}
-    assert sums._slices._ns.shape == (slices.SLICES, len(tables.PURPOSES))
 
 
-def test_pending_frames_follow_new_station_numbers() -> None:
-    held = pending.Pending()
-    one = {name: np.array([5]) for name in pending.COLUMNS}
-    held.add(one)
-    held.renumber(np.array([0, 1, 2, 3, 4, 2]))
-    rows, _ = held.settle(0)
-    assert rows["station"].tolist() == [2]
-    assert isinstance(exchanges(EXCHANGES), pa.Table)
+def test_waiting_frames_follow_their_station_to_its_new_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accumulator, "STATIONS", 1)
+    sums = airtime.Air()
+    others = [frame(i, ta=f"06:00:00:00:00:{i:02x}", type="control", subtype="ack") for i in (1, 2, 3)]
+    last = [frame(i, ta=STATION) for i in (4, 5)]
+    for rows in ([*others, *last], [frame(6, ta=AP, type="control", subtype="ack")]):
+        sums.add("frames", frames(rows).to_batches()[0])
+    sums.finish()
+    by_name = {row["station"]: row for row in sums.tables(NAME)["stations"].to_pylist()}
+    assert by_name[STATION]["data_ns"] == 200_000
+    assert by_name[None]["frames"] == 3
+
+
+def test_the_core_names_purposes_as_the_tables_do() -> None:
+    assert tuple(_core.AirSums.purposes()) == tables.PURPOSES
+
+
+def test_a_batch_without_its_columns_is_refused() -> None:
+    batch = frames().to_batches()[0]
+    with pytest.raises(ValueError, match="column retry is missing"):
+        airtime.Air().add("frames", batch.select([name for name in batch.schema.names if name != "retry"]))
+    with pytest.raises(ValueError, match="column ta is missing"):
+        airtime.Air().add("exchanges", exchanges(EXCHANGES).to_batches()[0].select(["packets"]))

@@ -31,17 +31,3 @@ PLAIN = {
 
 #: Position of each purpose.
 CODE = {name: i for i, name in enumerate(PURPOSES)}
-
-_DATA = ("data", "data_cf_ack", "data_cf_poll", "data_cf_ack_cf_poll")
-#: Purpose by subtype; data may still become a retry or unproven.
-BY_SUBTYPE = {
-    **dict.fromkeys((*_DATA, *(f"qos_{name}" for name in _DATA)), "delivered"),
-    **dict.fromkeys(("ack", "block_ack", "block_ack_request"), "acknowledgement"),
-    **dict.fromkeys(("rts", "cts"), "reservation"),
-    **dict.fromkeys(("beacon", "dmg_beacon", "s1g_beacon"), "beacon"),
-    **dict.fromkeys(("probe_request", "probe_response"), "probe"),
-}
-#: Purpose by type for all other subtypes; data frames without data signal power save.
-BY_TYPE = {"management": "management", "control": "control", "data": "control"}
-#: Purposes of frames that are acknowledged, so that their exchange shows whether they failed.
-ANSWERED = ("delivered", "probe", "management", "control")

@@ -1,92 +1,68 @@
-"""The columns of `frames` and `exchanges` that the sums need."""
+"""The sums of the core as rows of the tables `airtime` and `stations`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.airtime.purposes import ANSWERED, BY_SUBTYPE, BY_TYPE, CODE
+from wlanlens.airtime.purposes import CODE, GROUPS
+from wlanlens.airtime.tcp import OUTCOMES
 from wlanlens.tables import PURPOSES
-from wlanlens.tables.columns import Array, coded, filled, integers, known, looked_up
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: A frame without a time.
-NO_TIME = np.iinfo(np.int64).min
-#: `exchanges.outcome`; the position is the code.
-OUTCOMES = ("delivered", "dropped", "unknown")
-#: Result of one transmission.
-ARRIVED, FAILED, UNSEEN = 0, 1, 2
-_DIRECTIONS = ("a2b", "b2a")
-_GROUP_DIGITS = frozenset("13579bdfBDF")
+#: Rates listed per station.
+RATES_LISTED = 16
+#: Roles of the rows that are no station.
+_ROLES = {0: "unnamed", 1: "rest"}
+_COUNTS = ("frames", "bytes", "data_frames", "retry_frames", "no_airtime_frames", "exchanges", "attempts")
 
 
-def read_frames(batch: pa.RecordBatch) -> dict[str, Array]:
-    """The columns of `frames` that the sums need.
+def airtime_table(width_ns: int, cells: list[tuple[int, int, int, int]], capture: str) -> pa.Table:
+    """The table `airtime`: a row per slice and purpose with airtime or with frames that start in it."""
+    import pyarrow as pa
 
-    `airtime_ns` is -1 for unknown. `base` is the purpose of the frame if its transmission succeeds; `waits` is true
-    where the exchange must show whether it did.
-    """
-    subtypes, types = tables.enum_values("frames", "subtype"), tables.enum_values("frames", "type")
-    by_type = np.array([CODE[BY_TYPE.get(name, "unknown")] for name in types] + [CODE["unknown"]], np.int8)
-    base = by_type[coded(batch.column("type"), types, len(types))]
-    by_subtype = np.array([CODE.get(BY_SUBTYPE.get(name, ""), -1) for name in subtypes] + [-1], np.int8)
-    special = by_subtype[coded(batch.column("subtype"), subtypes, len(subtypes))]
-    base = np.where(special >= 0, special, base)
-    group = group_addressed(batch.column("ra"))
-    base[(base == CODE["delivered"]) & group] = CODE["group"]
-    damaged = ~filled(batch.column("fcs_ok"), True)
-    base[damaged] = CODE["damaged"]
-    waits: Array = np.zeros(len(PURPOSES), bool)
-    waits[[CODE[name] for name in ANSWERED]] = True
+    at, purpose, frames, ns = np.array(cells, np.int64).reshape(-1, 4).T
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(at), np.int32)), pa.array([capture]))
+    columns = [
+        names,
+        pa.array(at * width_ns),
+        pa.array((at + 1) * width_ns),
+        pa.DictionaryArray.from_arrays(pa.array(purpose.astype(np.int8)), pa.array(PURPOSES)),
+        pa.array(frames.astype(np.uint64)),
+        pa.array(np.ascontiguousarray(ns)),
+    ]
+    return pa.Table.from_arrays(columns, schema=tables.schema("airtime"))
+
+
+def stations_table(stations: list[dict[str, Any]], capture: str) -> pa.Table:
+    """The table `stations`, most airtime first."""
+    import pyarrow as pa
+
+    busiest = sorted(stations, key=lambda s: (-sum(s["ns"]), -s["frames"], s["number"]))
+    return pa.Table.from_pylist([_row(s, capture) for s in busiest], schema=tables.schema("stations"))
+
+
+def _row(station: dict[str, Any], capture: str) -> dict[str, Any]:
+    signals, ns = station["signals"], station["ns"]
+    seen = np.cumsum([frames for _, frames in signals])
+    rates = sorted(station["rates"], key=lambda item: (-item[1], -item[0]))[:RATES_LISTED]
+    own = station["address"] if station["is_ap"] else None
     return {
-        "packet": integers(batch.column("packet")),
-        "t_ns": filled(batch.column("t_ns"), NO_TIME),
-        "airtime_ns": nanoseconds(batch.column("airtime_us")),
-        "base": base,
-        "waits": waits[base] & known(batch.column("ta")) & ~group,
-        "retry": filled(batch.column("retry"), False),
-        "damaged": damaged,
-        "encrypted": (coded(batch.column("carries"), ("protected",)) == 0) & ~damaged,
+        "capture": capture,
+        "station": station["address"],
+        "role": _ROLES.get(station["number"], "access_point" if station["is_ap"] else "station"),
+        "bssid": own or station["bssid"],
+        **{name: station[name] for name in _COUNTS},
+        **dict(zip(OUTCOMES, station["outcomes"], strict=True)),
+        "signal_median_dbm": signals[int(np.searchsorted(seen, (seen[-1] + 1) // 2))][0] if signals else None,
+        "signal_least_dbm": signals[0][0] if signals else None,
+        "signal_most_dbm": signals[-1][0] if signals else None,
+        "rates_mbps": [rate for rate, _ in rates],
+        "rate_frames": [frames for _, frames in rates],
+        "airtime_ns": sum(ns),
+        **{f"{group}_ns": sum(ns[CODE[name]] for name in names) for group, names in GROUPS.items()},
     }
-
-
-def transmissions(exchanges: pa.RecordBatch) -> tuple[Array, Array, Array]:
-    """(packet, result, outcome of its exchange) of every transmission.
-
-    In a delivered exchange the last transmission arrived and the others failed; in a dropped one all failed.
-    """
-    lists = exchanges.column("packets")
-    packets = integers(lists.flatten())
-    lengths = integers(lists.value_lengths())
-    outcome = coded(exchanges.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)
-    result = np.full(len(packets), FAILED, np.int8)
-    some = lengths > 0
-    result[np.cumsum(lengths)[some] - 1] = outcome[some]
-    return packets, result, np.repeat(outcome, lengths)
-
-
-def connections(exchanges: pa.RecordBatch) -> Array:
-    """Key of the connection and direction of each row: twice the flow number, plus one for b2a. Every row must have a flow."""
-    return 2 * integers(exchanges.column("flow")) + coded(exchanges.column("direction"), _DIRECTIONS, 0)
-
-
-def connection(key: int) -> tuple[int, str]:
-    """(flow, direction) of a key of `connections`."""
-    return key // 2, _DIRECTIONS[key % 2]
-
-
-def nanoseconds(column: pa.Array) -> Array:
-    """Microseconds as whole nanoseconds; -1 for null."""
-    micros = filled(column, -1e-3)
-    # fmax ignores NaN.
-    whole: Array = np.rint(np.minimum(np.fmax(micros, -1e-3), 1e9) * 1e3).astype(np.int64)
-    return whole
-
-
-def group_addressed(column: pa.Array) -> Array:
-    """Whether each address is a group address: the lowest bit of its first byte (IEEE 802.11-2020 clause 9.2.2)."""
-    return looked_up(column, [v is not None and v[1:2] in _GROUP_DIGITS for v in column.dictionary.to_pylist()], False)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.airtime.rows import OUTCOMES
 from wlanlens.tables import POINTS
 from wlanlens.tables.columns import Array, coded, find, integers, known
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: `exchanges.outcome`; the position is the code.
+OUTCOMES = ("delivered", "dropped", "unknown")
 #: Transmissions remembered with the outcome of their exchange, 9 bytes each: more than a window of `analyze` holds.
 REMEMBERED = 2 * 1024 * 1024
 

@@ -12,6 +12,7 @@ use wlanlens_core::crypto::keys::{BadKey, Keys};
 use wlanlens_core::reader::Reader as CoreReader;
 use wlanlens_core::{limits, table, wire};
 
+mod air_sums;
 mod errors;
 mod file;
 mod pairing;
@@ -75,22 +76,33 @@ impl Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (records, *, batch_rows = limits::BATCH_ROWS, track = true, keys = Vec::new()))]
+    #[pyo3(signature = (records, *, batch_rows = limits::BATCH_ROWS, track = true, packets = None, keys = Vec::new()))]
     fn new(
         py: Python<'_>,
         records: &Records,
         batch_rows: usize,
         track: bool,
+        packets: Option<bool>,
         keys: Vec<PyBackedBytes>,
     ) -> PyResult<Self> {
         let keys = keys_of(&keys).map_err(|e| errors::bad_key(py, &e))?;
         let reader = CoreReader::new(records.take()?, batch_rows, track).with_keys(keys);
+        let reader = match packets {
+            None => reader,
+            Some(true) => reader.only_packets(),
+            Some(false) => reader.without_packets(),
+        };
         Ok(Reader { inner: Mutex::new(reader) })
     }
 
     /// Emit `open_flows` too; call it before the first batch.
     fn add_open_flows(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, CoreReader::add_open_flows)
+    }
+
+    /// Whether the numbers of connections in `packets` are those of the facts.
+    fn numbered(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |r| r.numbered())
     }
 
     /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
@@ -161,6 +173,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<File>()?;
     m.add_class::<Records>()?;
     m.add_class::<simulation::Simulation>()?;
+    m.add_class::<air_sums::AirSums>()?;
     m.add_class::<pairing::Pairing>()?;
     m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;
     m.add_class::<Reader>()

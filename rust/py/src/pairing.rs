@@ -22,7 +22,7 @@ fn side(number: u8) -> PyResult<Side> {
     }
 }
 
-fn bad(column: BadColumn) -> PyErr {
+pub fn bad(column: BadColumn) -> PyErr {
     PyValueError::new_err(format!("column {} is missing or of another type", column.0))
 }
 

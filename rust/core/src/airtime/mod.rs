@@ -7,6 +7,7 @@
 
 mod idle;
 mod stamps;
+pub mod sums;
 pub mod txtime;
 
 use crate::frame::Frame;
