@@ -388,14 +388,18 @@ class _Side:
         if spurious is not None:
             self.maybe("recoveries.spurious", row, row.spurious, spurious)
         if self.tap == "sender":
-            self.same("recoveries.ended_by", row, row.ended_by, self.ended_by(i))
+            if _known(row.ended_by):
+                self.same("recoveries.ended_by", row, row.ended_by, self.ended_by(i))
+            else:
+                self.judge("recoveries.ended_by", row, UNDECIDED)
 
     def ended_by(self, i: int) -> str:
-        """What came first: an ACK of all data sent before the recovery, or an expiry."""
+        """What came first: an ACK of all data sent before the recovery or one that undid it, or an expiry."""
         t = self.truth
         point = t.end[self.ids[: np.searchsorted(self.ids, i)]].max()
         acks = self.acks[(t.ack[self.acks] >= point) & (t.fate[self.acks] == "delivered")]
         acked = t.ended[acks].min() if len(acks) else np.inf
+        acked = min([acked, *(at for at, what in self.events if what == "recovery_undone" and at > t.made[i])])
         expired = min((at for at, what in self.events if what == "timeout" and at > t.made[i]), default=np.inf)
         if acked == expired == np.inf:
             return "capture_end"

@@ -7,6 +7,7 @@ use crate::container::RecordSource;
 use crate::crypto::keys::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange;
+use crate::flow::numbers::FlowNumbers;
 use crate::flow::Tracker;
 use crate::frame::Frame;
 use crate::limits;
@@ -38,6 +39,8 @@ pub struct Progress {
 struct Rows {
     packets: PacketTable,
     tracker: Option<Tracker>,
+    /// Numbers the connections where the tracker does not.
+    numbers: Option<FlowNumbers>,
     air: Option<Air>,
     urbs: Option<usb::Tracker>,
     /// Whether packets, frames and URBs are tracked beyond their own row.
@@ -97,15 +100,19 @@ impl Rows {
     /// Track the connections of the packets decoded since the last call: a block at a time, because the instructions of decoder and
     /// tracker together do not fit into a first-level cache.
     fn track_packets(&mut self) -> Option<(u32, bool)> {
-        let Rows { packets, tracker, start_ns, .. } = self;
-        packets.track(|p| tracker.as_mut().and_then(|t| t.observe(p, *start_ns)))
+        let Rows { packets, tracker, numbers, start_ns, .. } = self;
+        match (tracker, numbers) {
+            (Some(tracker), _) => packets.track(|p| tracker.observe(p, *start_ns)),
+            (None, Some(numbers)) => packets.track(|p| numbers.observe(p, *start_ns)),
+            (None, None) => packets.track(|_| None),
+        }
     }
 
     /// Emit what is ready; returns whether that was all of a capture that has `ended`.
     fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) -> bool {
         self.track_packets();
-        if !self.packets.is_empty() {
-            out.push(("packets", self.packets.finish()));
+        if let Some(packets) = self.packets.finish() {
+            out.push(("packets", packets));
         }
         if let Some(tracker) = &mut self.tracker {
             if !ended {
@@ -164,6 +171,7 @@ impl Reader {
             rows: Rows {
                 packets: PacketTable::default(),
                 tracker: track.then(Tracker::default),
+                numbers: None,
                 air: None,
                 urbs: None,
                 track,
@@ -183,6 +191,23 @@ impl Reader {
     pub fn with_keys(mut self, keys: Keys) -> Self {
         self.wire = wire::State::new(keys);
         self
+    }
+
+    /// Emit `packets` as if everything were tracked, without the facts; see `numbered`.
+    pub fn only_packets(mut self) -> Self {
+        (self.rows.tracker, self.rows.numbers, self.rows.track) = (None, Some(FlowNumbers::default()), false);
+        self
+    }
+
+    /// Emit everything but `packets`.
+    pub fn without_packets(mut self) -> Self {
+        self.rows.packets.leave_out();
+        self
+    }
+
+    /// Whether the numbers of connections in `packets` are those of the facts.
+    pub fn numbered(&self) -> bool {
+        self.rows.tracker.is_some() || self.rows.numbers.as_ref().is_some_and(FlowNumbers::decided)
     }
 
     /// Emit `open_flows` too, from here on.

@@ -27,6 +27,13 @@ pub struct Ack<'a> {
     pub sack_ok: bool,
 }
 
+impl Ack<'_> {
+    /// It reports segments above the acknowledged bytes.
+    pub fn reports_above(&self) -> bool {
+        self.sack.iter().any(|block| block.1 > self.ack)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckKind {
     /// Acknowledges new bytes.
@@ -99,11 +106,6 @@ struct Covered {
     echoed: Option<i64>,
 }
 
-/// It reports segments above the acknowledged bytes.
-fn above(a: &Ack<'_>) -> bool {
-    a.sack.iter().any(|block| block.1 > a.ack)
-}
-
 impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
@@ -170,7 +172,8 @@ impl SenderState {
                 self.dup_run = self.last_ack.map(|t| (una_before, self.dupacks, t));
             }
             (self.dupacks, self.same_acks) = (0, 0);
-            if above(a) {
+            self.hole_since = a.reports_above().then_some(a.t);
+            if a.reports_above() {
                 self.note_gap_above(a);
             }
             self.answered = false;
@@ -187,10 +190,11 @@ impl SenderState {
             if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
                 o.kind = AckKind::Duplicate;
                 // What reports only a segment that came twice shows no hole (RFC 6675 section 2).
-                let counts = u16::from(!o.dsack || above(a));
+                let counts = u16::from(!o.dsack || a.reports_above());
                 self.dupacks = self.dupacks.saturating_add(counts);
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);
                 self.tally.dupacks += 1;
+                self.hole_since = self.hole_since.or((counts > 0).then_some(a.t));
                 self.note_same_ack(a);
                 self.last_ack = Some(a.t);
                 self.answered = false;
@@ -231,7 +235,10 @@ impl SenderState {
         self.next_phase(a, o.kind, undone, out);
         if let Some((tsval, _)) = a.timestamps {
             self.ts_clock.observe(a.t, tsval);
-            self.note_answer(a.t, tsval);
+            // A repeated SYN+ACK is outside of the window: its timestamp is not echoed (RFC 7323 section 5.3, R2).
+            if !a.syn || o.kind == AckKind::Advance {
+                self.note_answer(a.t, tsval);
+            }
         }
     }
 
@@ -251,7 +258,8 @@ impl SenderState {
         let late_enough = least.is_none_or(|least| a.t - edge.t_last >= least);
         let by_earlier = echo.is_some_and(|echo| newer(edge.tsval_last, echo));
         self.edge_filled = (copied && by_copy && late_enough && !by_earlier).then_some(edge.t_last);
-        let quick = least.is_some_and(|least| (a.t - edge.t_last) * 2 < least);
+        // Away from the sender the time to an ACK is the receiver's, which answers at once where a hole is filled (RFC 5681 section 4.2).
+        let quick = self.near_sender && least.is_some_and(|least| (a.t - edge.t_last) * 2 < least);
         // Only undecided retransmissions ask for it.
         (!self.pending.is_empty() && !edge.unseen && (!copied || quick)).then_some(edge.t_first)
     }
@@ -285,7 +293,7 @@ impl SenderState {
             reorders: self.reorders,
             acks_overtake: self.acks_overtake,
             near_sender: self.near_sender,
-            reports_gap: above(a),
+            reports_gap: a.reports_above(),
             once: self.once,
             edge_original,
             mss: self.mss(),
@@ -302,71 +310,6 @@ impl SenderState {
         self.scoreboard.push(Run { unseen: true, ..Run::once(self.end, a.ack, a.t) });
         self.end = a.ack;
         self.seq.advance(a.ack);
-    }
-
-    fn note_window(&mut self, a: &Ack<'_>) {
-        self.raw_window = Some(a.raw_window);
-        self.window = a.window;
-        let t = &mut self.tally;
-        if let Some(w) = a.window {
-            t.window_min = Some(t.window_min.map_or(w, |m| m.min(w)));
-            t.window_max = t.window_max.max(w);
-        }
-        t.zero_windows += u64::from(a.raw_window == 0 && !a.syn);
-    }
-
-    /// RFC 2883: the first block reports a duplicate when it lies below the ACK or inside the second block.
-    fn dsack(&self, a: &Ack<'_>) -> Option<(i64, i64)> {
-        let first = *a.sack.first()?;
-        let below = first.1 <= a.ack;
-        let inside = a.sack.get(1).is_some_and(|s| s.0 <= first.0 && first.1 <= s.1);
-        (first.0 < first.1 && (below || inside)).then_some(first)
-    }
-
-    /// The receiver got these bytes twice: a packet that seemed to be a copy made by the capture was duplicated by the network.
-    #[inline(never)]
-    fn take_dsack(&mut self, (left, right): (i64, i64), stamped: bool, out: &mut Out<'_>) {
-        self.reports = Some(true);
-        if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
-            if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
-                self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
-                self.tally.duplicates[0] += 1;
-            }
-        } else if !stamped {
-            // With timestamps the report may be of an original that the receiver dropped (PAWS).
-            self.take_late_report(left, right, out);
-        }
-    }
-
-    /// Mark what is selectively acknowledged; true if any of it is new.
-    #[inline(never)]
-    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool, delivered: &mut Delivered) -> bool {
-        let mut news = false;
-        let floor = self.una.max(a.ack);
-        let (echo, latest, recover) = (a.timestamps.map(|t| t.1), self.latest_cause(a.t), self.recover);
-        for (i, &(left, right)) in a.sack.iter().enumerate() {
-            if (i == 0 && dsack)
-                || left >= right
-                || right <= floor
-                || right > self.end
-                || self.last_sack.as_ref().is_some_and(|last| last.contains(&(left, right)))
-            {
-                continue;
-            }
-            for run in self.scoreboard.range_mut(left.max(floor), right) {
-                if !run.sacked && run.start >= left && run.end <= right {
-                    run.sacked = true;
-                    self.sacked_bytes += run.end - run.start;
-                    news = true;
-                    delivered.add(run, echo, latest, recover, true);
-                }
-            }
-            self.sacked_hi = self.sacked_hi.max(right);
-        }
-        for (slot, block) in self.last_sack.get_or_insert_default().iter_mut().zip(a.sack) {
-            *slot = *block;
-        }
-        news
     }
 
     /// Segments sent later cannot have caused an ACK that arrives at `t`: seven eighths of the minimum RTT, as two round trips are
@@ -487,6 +430,13 @@ impl SenderState {
         if self.phase == Phase::Recovery && over {
             (self.left, self.phase) = (Phase::Recovery, Phase::Open);
             self.unspent_dupacks = 0;
+        } else if self.phase == Phase::Recovery {
+            if kind == AckKind::Advance && self.undoes_recovery(a) {
+                self.end_recovery(a.t, RecoveryEnd::Acked, out);
+                let holes = self.dupacks > 0 || self.sacked_bytes > 0;
+                (self.left, self.phase) = (Phase::Recovery, if holes { Phase::Disorder } else { Phase::Open });
+                self.unspent_dupacks = 0;
+            }
         } else if self.phase == Phase::Loss {
             if over && kind == AckKind::Advance {
                 (self.left, self.phase) = (Phase::Loss, Phase::Open);

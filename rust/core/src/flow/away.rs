@@ -7,6 +7,7 @@ use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
+use super::trigger::LEAST_SYN_NS;
 use crate::packet::Tcp;
 
 const MS: i64 = 1_000_000;
@@ -136,8 +137,14 @@ impl SenderState {
 
     /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`.
     pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome) -> bool {
+        // A SYN is answered at once: an answer as late as a timer may be a copy of one that a queue below TCP dropped.
+        let late_answer =
+            s.start == 0 && self.asked.zip(o.t_first).is_some_and(|(at, first)| first - at >= LEAST_SYN_NS);
+        if late_answer {
+            self.hidden_expiries = Some(0);
+        }
         if self.near_sender {
-            return false;
+            return self.hidden_expiries == Some(0) && s.start == 0;
         }
         let away = self.near_receiver || self.rtt_whole.is_some();
         // Where the tap is shows only when the handshake is over. No first timer is shorter than a second (RFC 6298 section 2.1), and each
@@ -191,6 +198,13 @@ impl SenderState {
         }
         self.tally.unique_bytes += u64::try_from(s.end - s.start).unwrap_or(0);
         SentOutcome::new(Transmission::Reordered, Some(evidence))
+    }
+
+    /// A SYN+ACK comes after a packet that its sender sent later: whether it is a copy, by its IP id, or because a timer of a SYN has run
+    /// since the peer's latest one.
+    pub fn syn_again(&self, s: &Sent) -> bool {
+        let waited = || self.asked.is_some_and(|at| s.t - at >= LEAST_SYN_NS);
+        self.ids.after_first(s.order).unwrap_or_else(waited)
     }
 
     fn after_successor(&self, s: &Sent) -> bool {

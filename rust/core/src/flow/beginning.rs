@@ -42,7 +42,16 @@ impl Connection {
         };
         if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
             let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
-            if let Some((first, last)) = self.handshake.timers(reverse) {
+            // Away from the sender, a copy of its SYN that passes after the answer, and later than a first timer sends it: a queue held it,
+            // and the sender may have read the answer long before.
+            let answered = self.handshake.answered.filter(|_| !sender.near_sender && !reverse);
+            let timers = self.handshake.timers(reverse);
+            let held = |first: i64, answer| first > answer && first - timeline.now() > SYN_TIMEOUT_MAX_NS;
+            let late = answered.zip(timers).and_then(|(answer, timers)| held(timers.0, answer).then_some(answer));
+            if let Some(answer) = late {
+                timeline.pass(piece(answer.min(t), State::Handshake));
+                timeline.pass(piece(done, State::Undecided));
+            } else if let Some((first, last)) = timers {
                 // A SYN's first timer takes 3 s at most (RFC 6298 section 2.1): a longer one had expired before, and the tap missed that.
                 let missed = first - timeline.now() > SYN_TIMEOUT_MAX_NS;
                 timeline.pass(piece(first.min(t), if missed { State::BackoffWait } else { State::RtoWait }));
@@ -58,6 +67,15 @@ impl Connection {
         let hears = timeline.now().saturating_add(sender.hears_late(rest_ns)).min(t);
         if hears > timeline.now() {
             timeline.pass(piece(hears, State::Undecided));
+        }
+        if let Some((closed, opened)) =
+            sender.closed.zip(sender.reopened).filter(|(c, o)| c < o && *o >= timeline.now())
+        {
+            // The capture began later than the connection: its data waited for the window, and is sent as soon as that opens.
+            if t - opened <= rest_ns {
+                timeline.pass(piece(closed, State::Idle));
+                timeline.pass(piece(t, State::ZeroWindow));
+            }
         }
         timeline.pass(piece(t, State::Idle));
         self.senders[usize::from(reverse)].timeline = Some(Box::new(timeline));

@@ -119,7 +119,7 @@ impl Connection {
             trigger: None,
             evidence: None,
             backoff: None,
-            copy: 0,
+            copy: Some(0),
             since_first_ns: None,
             since_previous_ns: None,
             rtt_ns: None,
@@ -205,8 +205,13 @@ impl Connection {
         // Only senders of data have intervals.
         let state_of = |h: &SenderState| match h.timeline {
             None if payload == 0 => (State::Idle, None),
-            _ => wait_state(h, handshake_done),
+            _ => wait_state(h, handshake_done, t),
         };
+        if let (Some(a), false) = (&ack, peer.start_over) {
+            if a.ack > peer.una && peer.una > 0 && peer.view.is_none() {
+                peer.count_start_ack(t, a.ack - peer.una);
+            }
+        }
         let before = [state_of(me), state_of(peer)];
         let last_send_of_peer = peer.last_send;
 
@@ -362,7 +367,10 @@ impl Connection {
                 }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
-                timeline.acked();
+                // All data was acknowledged before: an ACK that repeats this is no part of the transfer.
+                if o.kind == AckKind::Advance || before[1].0 != State::Closing {
+                    timeline.acked();
+                }
                 if let (Some(view), Some(a)) = (&mut peer.view, &ack) {
                     let tsval = a.timestamps.map(|x| x.0);
                     view.note_ack(Passed { t: a.t, ack: a.ack, window: a.window, tsval, ends }, o.rtt);
@@ -380,7 +388,7 @@ impl Connection {
             row.trigger = o.trigger;
             row.evidence = o.evidence;
             row.backoff = o.backoff;
-            row.copy = o.copy;
+            row.copy = Some(o.copy);
             row.since_first_ns = o.t_first.map(|f| t - f);
             row.since_previous_ns = o.t_previous.map(|f| t - f);
             me.after_send(&s, &o, &mut row, out);

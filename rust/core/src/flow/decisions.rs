@@ -223,7 +223,12 @@ impl SenderState {
 
     /// The flow has ended: open retransmissions stay undecided or keep their last result.
     pub fn decide_all(&mut self, t: i64, out: &mut Out<'_>) {
-        for p in std::mem::take(&mut self.pending) {
+        for mut p in std::mem::take(&mut self.pending) {
+            // The report of a second arrival may still be under way: no longer than the longest round trip.
+            let shown = p.proven || (p.hole && p.copy == 1);
+            if p.verdict == Some(false) && !shown && p.flight_many && t - p.t < self.tally.rtt_max {
+                (p.verdict, p.by) = (None, None);
+            }
             self.settle(&p, out);
         }
         self.end_recovery(t, RecoveryEnd::CaptureEnd, out);
@@ -305,7 +310,11 @@ impl SenderState {
         rows.packet.push(r.packet);
         rows.t_start_ns.push(r.t);
         rows.t_end_ns.push(r.t_end.max(r.t));
-        rows.ended_by.push(r.ended.unwrap_or(RecoveryEnd::CaptureEnd) as i8);
+        let ended = r.ended.unwrap_or(RecoveryEnd::CaptureEnd);
+        // A timer may have ended it before.
+        let during = |at: i64| at >= r.t && (r.ended.is_none() || at <= r.t_end);
+        let unsure = ended != RecoveryEnd::Timeout && self.maybe_expired.is_some_and(during);
+        rows.ended_by.push_opt((!unsure).then_some(ended as i8));
         rows.dupacks.push(r.dupacks);
         rows.retransmissions.push(r.retransmissions);
         rows.spurious_retransmissions.push(r.spurious);

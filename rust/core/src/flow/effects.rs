@@ -51,15 +51,19 @@ impl SenderState {
         let mut timeout = None;
         let mut recovery = 0;
         let hidden = self.hides_expiries(s, o);
+        if hidden {
+            row.copy = None;
+        }
         if trigger == Trigger::Rto {
             if self.probe_was_expiry(s) {
                 self.probe_to_timeout(s, out);
                 row.backoff = Some(1);
             } else if self.expiry_was_probe(s) {
                 self.show_probe(out);
+                row.backoff = Some(o.expiries);
             }
             self.probe = None;
-            let backoff = row.backoff.unwrap_or(0);
+            let backoff = row.backoff.unwrap_or(o.expiries);
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
             if hidden {
                 row.backoff = None;
@@ -93,6 +97,9 @@ impl SenderState {
             out.segments.decide(number, Some(true), Some(By::Acked));
             self.tally.spurious += 1;
             // The receiver reports this copy.
+            if !self.pending.iter().any(|p| p.start < s.end && s.start < p.end) {
+                self.await_report(self.pending_of(s, o, number, timeout, recovery));
+            }
             for p in self.pending.iter_mut().filter(|p| p.start < s.end && s.start < p.end) {
                 (p.later_copies, p.later_at) = (p.later_copies + 1, t);
             }
@@ -104,7 +111,7 @@ impl SenderState {
         if let Some(view) = &mut self.view {
             view.repeats(self.phase, self.recover);
             if timeout.is_some() {
-                view.expired(s.start, row.backoff.unwrap_or(0), s.packet);
+                view.expired(s.start, self.expiries > 1 || row.backoff > Some(0), s.packet);
             }
         }
         if let Some(timeline) = &mut self.timeline {
@@ -115,9 +122,11 @@ impl SenderState {
     /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
         self.leave_slow_start(s);
-        if !self.near_sender && what == Transmission::First && self.head_sent != Some(s.t) {
+        let outstanding = self.head_sent != Some(s.t);
+        if what == Transmission::First && (outstanding || self.full_before) {
             self.usual_gap = self.usual_gap.max(self.tally.last_send.map_or(0, |last| s.t - last));
         }
+        self.full_before = s.start > 0 && i64::from(s.len) == self.segment;
         self.note_gap(s.t);
         match what {
             Transmission::Reordered => self.tally.reordered += 1,
@@ -138,6 +147,23 @@ impl SenderState {
     fn note_gap(&mut self, t: i64) {
         if let Some(last) = self.tally.last_send.replace(t) {
             self.tally.longest_idle = self.tally.longest_idle.max(t - last);
+        }
+    }
+
+    /// An ACK of `acked` new bytes comes at `t`. In slow start each ACK releases a segment more than it covers (RFC 5681 section 3.1). If
+    /// the ACKs of a round trip, two at least, released one more together, the window grows as in congestion avoidance. What an ACK
+    /// released may leave the host after the next ACK: it is counted after a silence, a quarter of a round trip.
+    #[cold]
+    pub fn count_start_ack(&mut self, t: i64, acked: i64) {
+        let (acks, covered, end) = self.start_acks;
+        let silent = self.timer.srtt().is_some_and(|srtt| self.last_send.is_some_and(|last| t - last > srtt / 4));
+        if silent || acks == 0 {
+            let (sent, mss) = (self.end - end, self.mss());
+            let room = self.window.is_none_or(|w| self.flight() + mss <= i64::from(w));
+            self.start_over |= acks >= 2 && room && (covered..=covered + mss).contains(&sent);
+            self.start_acks = (1, acked, self.end);
+        } else {
+            self.start_acks = (acks + 1, covered + acked, end);
         }
     }
 
@@ -194,8 +220,8 @@ impl SenderState {
         self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
         (self.expired_at, self.last_expiry, self.expiry_waited) = (s.start, Some(s.t), waited);
         self.backoff = self.backoff.saturating_add(1);
-        self.last_timeout = Some(s.packet);
         if s.start > 0 {
+            self.last_timeout = Some(s.packet);
             // Linux begins F-RTO unless the timer expires in a recovery, for the first time (`tcp_enter_loss`).
             if self.phase != Phase::Recovery || self.expiries > 1 {
                 self.begin_frto();

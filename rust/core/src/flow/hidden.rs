@@ -43,8 +43,13 @@ impl SenderState {
             self.ids.above = 0;
             return;
         }
+        let since_loss = i64::from(self.ids.since_expiry);
         // All that passes after a silence may be repeated: the first copies, and the timer's own, may be missing.
         if self.paused_before(s) {
+            // Slow start goes on since an expiry before, if this pause was none.
+            if self.phase != Phase::Loss {
+                self.maybe_expired_start = self.una;
+            }
             self.expired_unseen();
         }
         // More segments are missing below these than packets since the timer expired: the others were sent before, and a sender that repeated
@@ -53,8 +58,9 @@ impl SenderState {
         let before = missing - i64::from(self.ids.since_expiry);
         if before > 0 && self.hidden_until > self.end {
             self.hidden_until = s.start;
-            if self.end == self.recover && self.left_loss() {
-                self.recover = self.end + before * self.mss();
+            let before_loss = missing - since_loss;
+            if before_loss > 0 && self.end == self.recover && self.left_loss() {
+                self.recover = self.end + before_loss * self.mss();
                 self.phase = Phase::Loss;
             }
         }

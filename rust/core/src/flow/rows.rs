@@ -26,7 +26,7 @@ pub struct SegmentRow {
     pub trigger: Option<Trigger>,
     pub evidence: Option<Evidence>,
     pub backoff: Option<u16>,
-    pub copy: u16,
+    pub copy: Option<u16>,
     pub since_first_ns: Option<i64>,
     pub since_previous_ns: Option<i64>,
     pub rtt_ns: Option<i64>,
@@ -72,7 +72,7 @@ impl Block {
         c.trigger.fill_opt(rows, |r| r.trigger.map(|t| t as i8));
         c.trigger_evidence.fill_opt(rows, |r| r.evidence.map(|e| e as i8));
         c.backoff.fill_opt(rows, |r| r.backoff);
-        c.copy.fill(rows, |r| r.copy);
+        c.copy.fill_opt(rows, |r| r.copy);
         c.since_first_ns.fill_opt(rows, |r| r.since_first_ns);
         c.since_previous_ns.fill_opt(rows, |r| r.since_previous_ns);
         c.spurious.fill_opt(rows, |_| None);

@@ -50,6 +50,8 @@ pub struct SentOutcome {
     pub trigger: Option<Trigger>,
     pub evidence: Option<Evidence>,
     pub backoff: Option<u16>,
+    /// When a timer sent it: the timer had expired for these bytes at least so often before.
+    pub expiries: u16,
     pub copy: u16,
     pub t_first: Option<i64>,
     pub t_previous: Option<i64>,
@@ -73,6 +75,7 @@ impl SentOutcome {
             trigger: None,
             evidence,
             backoff: None,
+            expiries: 0,
             copy: 0,
             t_first: None,
             t_previous: None,
@@ -221,13 +224,14 @@ impl SenderState {
         }
         self.scoreboard.range(s.start.max(self.una), old_end).for_each(&mut look);
         let Some(known) = known else {
-            if s.start == 0 && self.last_send.is_none() {
-                // The tap captured the SYN+ACK first.
+            let begins = s.start == 0 && self.last_send.is_none();
+            if begins && !self.syn_again(s) {
+                // The tap captured later packets first.
                 return SentOutcome::new(Transmission::Reordered, Some(Evidence::Timing));
             }
-            // Acknowledged so long ago that nothing is kept: still a retransmission.
+            // Acknowledged so long ago that nothing is kept, or never captured: still a retransmission.
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::SameBytes));
-            o.acked_before = true;
+            (o.acked_before, o.lost_before_tap) = (!begins, begins);
             o.copy = 1;
             self.name_trigger(s, &mut o);
             return o;
@@ -343,7 +347,7 @@ impl SenderState {
             dsacked: false,
             proven: false,
             first_tsval,
-            doubted: false,
+            doubted: s.start == 0 && o.lost_before_tap,
             sack_ok: s.sack_ok,
             timely: self.near_sender.then(|| o.waited.max(self.timer.rto(0, self.cwnd_segments()).unwrap_or(0))),
             until: self.end,

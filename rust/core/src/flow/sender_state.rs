@@ -263,8 +263,10 @@ pub struct SenderState {
     /// The start of a segment far from the others, until another packet confirms it.
     pub doubted_segment: Option<i64>,
     pub head_sent: Option<i64>,
-    /// Away from the sender: the longest silence that new data ended while other data was outstanding.
+    /// The longest silence that new data ended while other data was outstanding, or after a full segment: the sender waited for ACKs.
     pub usual_gap: i64,
+    /// Its latest new segment was full.
+    pub full_before: bool,
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,
@@ -274,6 +276,8 @@ pub struct SenderState {
     pub grown: Option<i64>,
     /// In slow start: a time of the latest round trip, and the largest flight then.
     pub flight_before: (i64, i64),
+    /// In slow start: ACKs of new data since a time, the bytes that they covered, and `end` then.
+    pub start_acks: (u32, i64, i64),
     /// ACK number and window of this sender's latest packet, as it sent them.
     pub stated: Option<(u32, u16)>,
     /// Its latest TSval and TSecr.
@@ -290,6 +294,8 @@ pub struct SenderState {
     /// Packets sent recently, to recognise copies of the same packet.
     pub recent: RecentPackets,
     pub undo: Undo,
+    /// It went back after an ACK whose echo let it undo a timeout: it does without the Eifel detection (RFC 3522).
+    pub ignores_echo: bool,
     /// Shortest reaction time of this sender to an ACK.
     pub reaction: Option<i64>,
     pub fin_end: Option<i64>,
@@ -309,7 +315,10 @@ pub struct SenderState {
     pub head_overtaken: Option<(i64, i64)>,
     /// A SACK restarted the timer.
     pub sack_restart: Option<i64>,
-    /// When an ACK last opened a closed window.
+    /// Since when its ACKs show a hole.
+    pub hole_since: Option<i64>,
+    /// When an ACK last closed the window, and when one last opened it again.
+    pub closed: Option<i64>,
     pub reopened: Option<i64>,
     /// When the peer last sent a SYN.
     pub asked: Option<i64>,
@@ -327,10 +336,13 @@ pub struct SenderState {
     /// Up to here it is undecided whether the sender is in a recovery, and in which.
     pub unsure_until: i64,
     pub unsure_since: Option<i64>,
-    /// When it last sent what may have been an expiry.
+    /// When it last sent what may have been an expiry, and what this was.
     pub maybe_expired: Option<i64>,
+    pub maybe_expired_start: i64,
     /// What it may repeat meanwhile.
     pub unsure: Causes,
+    /// What can have caused the retransmission that made it uncertain.
+    pub doubt_left: Causes,
     /// Away from the sender: it may have sent bytes below this before its timer last may have expired.
     pub hidden_until: i64,
     /// The latest ACK of bytes not reported before: its TSval, 0 for none, and when it passed.

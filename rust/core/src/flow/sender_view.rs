@@ -30,6 +30,8 @@ pub struct SenderView {
     /// Largest flight, and when it last grew.
     pub flight_max: i64,
     pub grown: Option<i64>,
+    /// Bytes that ACKs made in one tick covered after the first of them: its echo shows only that it had read one.
+    pub same_tick: i64,
     /// The latest segment with new bytes: its length and its TSval.
     pub len: i64,
     pub tsval: Option<u32>,
@@ -68,14 +70,18 @@ impl SenderView {
     }
 
     /// Its timer expired for the bytes that start here.
-    pub fn expired(&mut self, start: i64, backoff: u16, packet: u64) {
-        let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
+    pub fn expired(&mut self, start: i64, again: bool, packet: u64) {
+        let state = if again { State::BackoffWait } else { State::RtoWait };
         self.expiry = Some((start, state, packet));
     }
 
     /// What the sender does, as far as it has read ACKs: an answer to its timer, or to all that a recovery repairs, is on its way to it.
-    pub fn recovers(&self, timeout: Option<u64>) -> Option<(State, Option<u64>)> {
-        match (self.expiry, self.phase) {
+    /// An ACK that passed longer before `t` than `reach` has reached it, even if no data shows that.
+    pub fn recovers(&self, timeout: Option<u64>, t: i64, reach: i64) -> Option<(State, Option<u64>)> {
+        let read = || self.acks.iter().take_while(|a| a.t.saturating_add(reach) < t);
+        let answered = self.expiry.filter(|e| read().all(|a| a.ack <= e.0));
+        let over = self.phase != Phase::Open && read().any(|a| a.ends || a.ack >= self.recover);
+        match (answered, if over { Phase::Open } else { self.phase }) {
             (Some((_, state, packet)), _) => Some((state, Some(packet))),
             (None, Phase::Loss) => Some((State::LossRecovery, timeout)),
             (None, Phase::Recovery) => Some((State::FastRecovery, None)),
@@ -91,7 +97,7 @@ impl SenderView {
 
     /// Take the ACKs that had reached the sender of a packet that passes at `t`: its echo tells, else the shortest way there and back.
     pub fn read(&mut self, t: i64, echo: Option<u32>, loop_ns: i64) -> Option<i64> {
-        let mut latest = None;
+        let (mut latest, mut tick) = (None, None);
         while let Some(a) = self.acks.front() {
             let reached = match (a.tsval, echo) {
                 (Some(tsval), Some(echo)) => !newer(tsval, echo),
@@ -101,8 +107,11 @@ impl SenderView {
                 break;
             }
             latest = Some(a.t);
-            let a = *a;
+            let (a, before) = (*a, self.una);
+            let again = a.tsval.is_some() && a.tsval == tick;
             self.take(a);
+            self.same_tick = if again { self.same_tick + self.una - before } else { 0 };
+            tick = a.tsval;
         }
         latest
     }

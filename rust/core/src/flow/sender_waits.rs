@@ -43,7 +43,7 @@ impl SenderState {
         match &self.view {
             None => (self.flight(), self.window, self.mss()),
             // Of ACKs made in one tick of the timestamps it is not known which had arrived.
-            Some(v) => (self.end - v.una, v.window, (1 + i64::from(v.tsval.is_some())) * self.mss()),
+            Some(v) => (self.end - v.una, v.window, self.mss() + v.same_tick),
         }
     }
 
@@ -227,6 +227,6 @@ impl SenderState {
         let (Some(before), Some(now), Some(last)) = (view.tsval, s.tsval, self.tally.last_send) else { return 0 };
         let Some(tick) = self.own_tick() else { return 0 };
         let apart = i64::from(now.wrapping_sub(before) as i32).saturating_add(2).saturating_mul(tick);
-        (s.t - last - apart).max(0)
+        (s.t - last).saturating_sub(apart).max(0)
     }
 }

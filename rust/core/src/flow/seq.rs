@@ -5,6 +5,17 @@ pub fn newer(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
+/// Whether an ACK had reached the sender that echoes `echo`. `proof`: an echo of it or a newer one shows it; one tick below, a
+/// second ACK of that tick leaves it open.
+pub fn reached(proof: u32, echo: u32) -> Option<bool> {
+    match proof {
+        0 => None,
+        _ if !newer(proof, echo) => Some(true),
+        _ if proof != echo.wrapping_add(1) => Some(false),
+        _ => None,
+    }
+}
+
 /// The sequence space of one direction: relative numbers that do not wrap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SeqSpace {

@@ -4,6 +4,7 @@ use super::causes::Causes;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Probe, SenderState};
+use super::seq::reached;
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
@@ -13,7 +14,7 @@ const TWO_TICKS_NS: i64 = 20 * MS;
 /// The smallest timeout of Linux, and half of what RFC 6298 section 2.4 asks for is more.
 pub const LEAST_RTO_NS: i64 = 200 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
-const LEAST_SYN_NS: i64 = 180 * MS;
+pub const LEAST_SYN_NS: i64 = 180 * MS;
 /// RFC 1122 section 4.2.3.2.
 const LONGEST_ACK_DELAY_NS: i64 = 500 * MS;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
@@ -78,8 +79,8 @@ impl SenderState {
             let same = self.expired_at == s.start;
             let expiries = if same { self.expiries } else { 0 };
             // A copy of a SYN that answered the peer's, or another undecided copy, may have been sent by the timer.
-            let uncertain = (s.start == 0 || doubted) && o.copy > expiries + 1;
-            o.backoff = (!uncertain).then_some(expiries);
+            let uncertain = (s.start == 0 || doubted || self.may_have_expired(s)) && o.copy > expiries + 1;
+            (o.backoff, o.expiries) = ((!uncertain).then_some(expiries), expiries);
             o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
             // A sender with probes would have sent one for the tail first: this sender sends none.
             if !same && s.sack_ok && self.phase == Phase::Open && self.probe.is_none() && self.flight() > self.mss() {
@@ -173,13 +174,13 @@ impl SenderState {
 
     /// Near the sender an ACK that passed has arrived, and the sender reacts to it at once. So the state of the sender is known, and what
     /// remains is whether an ACK or a timer sent the segment.
-    fn causes_near(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> Causes {
+    fn causes_near(&mut self, s: &Sent, o: &SentOutcome, v: &Seen) -> Causes {
         let behind = o.acked_before && matches!(self.phase, Phase::Open | Phase::Disorder);
         // What the state of the sender lets it repeat.
         let possible = match self.phase {
             _ if self.in_doubt(s) => self.unsure.or(Causes::EXPIRY),
             // It crossed the ACK that filled the hole or ended the recovery: it was queued between TCP and the tap when that ACK came.
-            _ if behind && self.crossed(s, v.reaction) => Causes::REPORT,
+            _ if behind && self.crossed(s, v.reaction) && self.was_asked(s) => Causes::REPORT,
             _ if behind && s.start < self.recover && self.left == Phase::Loss => Causes::GO_BACK,
             _ if behind && s.start < self.recover => Causes::REPAIR,
             Phase::Open | Phase::Disorder => Causes::CALM,
@@ -208,11 +209,16 @@ impl SenderState {
         };
         // No ACK is answered so late: after RACK's reordering window only a timer is left.
         let slow = !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction);
-        let expired = v.head && (v.late || stuck || slow && v.ran_out) && !explained;
         let probe = self.may_be_probe(s, v);
-        possible.unless(&[
+        // A probe repeats the last segment (RFC 8985 section 7.3).
+        let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
+        let expired = v.head && (v.late || stuck || slow && (v.ran_out || calm && s.end < self.end)) && !explained;
+        // A while after the ACK that calls for it, and when the retransmission timer is due: RACK's timer or that one.
+        let due = v.overdue || v.ran_out;
+        let either = self.phase == Phase::Recovery && due && v.head && !v.clocked && !expired;
+        let left = possible.unless(&[
             // The timer repeats the first segment outstanding (RFC 6298 section 5.4), after its time and without an ACK that calls for it.
-            (!expired, Causes::EXPIRY),
+            (!expired && !either, Causes::EXPIRY),
             (expired || slow, Causes::BY_ACK),
             // A hole that no ACK has shown is not repaired (RFC 5681 section 3.2).
             (!v.hole, Causes::REPORT),
@@ -225,7 +231,11 @@ impl SenderState {
             // A probe comes before an expiry if the sender sends probes, and no later than its time (RFC 8985 section 7.2).
             (probe && self.probes, Causes::EXPIRY),
             (probe && !self.probes && expired && v.waited > self.longest_probe(), Causes::PROBE),
-        ])
+        ]);
+        if either {
+            self.follow_doubt(s, left);
+        }
+        left
     }
 
     /// A probe comes no later after the last segment or ACK: two SRTT and the time for which a receiver may delay an ACK, or a second
@@ -255,6 +265,13 @@ impl SenderState {
     /// Three duplicate ACKs asked for these bytes, and the retransmission was queued between TCP and the tap when the next ACK came.
     fn crossed(&self, s: &Sent, reaction: i64) -> bool {
         self.dup_run.is_some_and(|(una, dups, t)| una == s.start && dups >= 3 && s.t - t <= reaction)
+    }
+
+    /// The packet does not echo an ACK older than the third duplicate one, which its sender had not read then (RFC 7323 section 4.3).
+    fn was_asked(&self, s: &Sent) -> bool {
+        let third = self.dup_run_of(s).map_or(0, |run| run.third);
+        let echo = s.tsval.and(self.latest_stamp).filter(|_| !self.peer_waits).map(|(_, echo, _)| echo);
+        echo.is_none_or(|echo| reached(third, echo) != Some(false))
     }
 
     /// The sender has been silent for about twice as long as before the previous copy of the same bytes: a timer that backs off.
@@ -294,6 +311,11 @@ impl SenderState {
         }));
     }
 
+    /// Whether the retransmission of the same bytes before was a probe or an expiry is undecided.
+    fn may_have_expired(&self, s: &Sent) -> bool {
+        self.probe.as_ref().is_some_and(|p| p.start == s.start && p.trigger == Trigger::Undecided)
+    }
+
     /// After a probe the timer restarts; after an expiry it runs twice as long. True if the probe was an expiry.
     pub fn probe_was_expiry(&self, s: &Sent) -> bool {
         let (Some(p), Some(rto)) = (self.probe.as_ref(), self.timer.rto(0, self.cwnd_segments())) else {
@@ -306,12 +328,14 @@ impl SenderState {
         p.alone && p.start == s.start && later && long_enough && !self.expiry_was_probe(s)
     }
 
-    /// The next expiry did not come after twice the time: the first retransmission was a probe.
+    /// The next expiry did not come after twice the time, although no timer was at its bound (RFC 6298 section 2.5): the first
+    /// retransmission was a probe.
     pub fn expiry_was_probe(&self, s: &Sent) -> bool {
         self.near_sender
             && self.probe.as_ref().is_some_and(|p| {
                 let next = s.t - p.t;
-                p.start == s.start && (next * 2 < p.waited * 3 || next * 2 > p.waited.saturating_mul(5))
+                let bounded = p.waited > LONGEST_PATH_NS / 2;
+                p.start == s.start && (next * 2 < p.waited * 3 || next * 2 > p.waited.saturating_mul(5)) && !bounded
             })
     }
 }

@@ -8,22 +8,11 @@ use super::kinds::Phase;
 use super::scoreboard::{Run, PASSED_SHIFT};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
-use super::seq::newer;
+use super::seq::{newer, reached};
 use super::trigger::{Seen, LEAST_RTO_NS, REACTION_SLACK_NS};
 
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_NS: i64 = LEAST_RTO_NS / 10 * 9;
-
-/// Whether an ACK had reached the sender that echoes `echo`. `proof`: an echo of it or a newer one shows it; one tick below, a
-/// second ACK of that tick leaves it open.
-fn reached(proof: u32, echo: u32) -> Option<bool> {
-    match proof {
-        0 => None,
-        _ if !newer(proof, echo) => Some(true),
-        _ if proof != echo.wrapping_add(1) => Some(false),
-        _ => None,
-    }
-}
 
 /// What is known of one moment: the answer, or that it is not known.
 type Known = Option<bool>;
@@ -37,7 +26,8 @@ struct Knew {
     /// The report that a fast retransmit needs had arrived when it sent this packet, and when it sent the one before.
     told: Known,
     was_told: Known,
-    /// That report had just arrived.
+    /// The third duplicate ACK arrived since the packet before; and just now.
+    new_report: bool,
     just_told: bool,
     /// The reports passed so lately that they may not have arrived.
     too_soon: bool,
@@ -85,7 +75,7 @@ impl SenderState {
     }
 
     /// The duplicate ACKs that called for these bytes; None if that is no longer known.
-    fn dup_run_of(&self, s: &Sent) -> Option<DupRun> {
+    pub fn dup_run_of(&self, s: &Sent) -> Option<DupRun> {
         let Some(runs) = &self.dup_runs else { return Some(DupRun::default()) };
         let run = runs.iter().find(|r| r.una <= s.start)?;
         Some(if run.una == s.start { *run } else { DupRun::default() })
@@ -141,6 +131,10 @@ impl SenderState {
             (again || went_on, Causes::GO_BACK),
             (loss && self.una <= self.expired_at, Causes::GO_BACK),
             (loss && !v.lost_again, Causes::REPAIR),
+            (calm && self.passed_above(s), Causes::GO_BACK),
+            (self.follows_doubt(s), Causes::GO_BACK),
+            // The report is new, and no packet is missing since the one before: a calm sender answers it at once, before any timer.
+            (calm && s.start >= self.recover && v.copies <= 1 && knew.new_report && self.ids.next, Causes::EXPIRY),
             // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2). A sender may break that rule; its timer cannot.
             (repaired && !overtaken && knew.timer != no, Causes::REPAIR),
             // An ACK that opens a closed window calls for the bytes that did not fit (RFC 9293 section 3.8.6).
@@ -148,8 +142,36 @@ impl SenderState {
             (!probe, Causes::PROBE),
             (probe && self.probes, Causes::EXPIRY),
         ]);
+        // A fast retransmit or an expiry on a path that has become faster explains a reported hole as well as an expiry that nobody saw.
+        let left = if calm && left == Causes::GO_BACK && self.dupacks > 0 { left.or(Causes::CALM) } else { left };
         self.follow_doubt(s, left);
         left
+    }
+
+    /// Sent before the ACK can have arrived that answers the undecided retransmission before it, which goes back to nothing: without
+    /// that ACK a sender repeats nothing else after a timeout (RFC 5681 section 3.1) unless it undoes it.
+    fn follows_doubt(&self, s: &Sent) -> bool {
+        self.in_doubt(s)
+            && self.near_receiver
+            && self.doubt_left != Causes::NONE
+            && !self.doubt_left.has(Causes::GO_BACK)
+            && self.unsure_since.is_some_and(|at| s.t - at < self.least_loop() / 2)
+            && s.start >= self.una
+    }
+
+    /// More segments above `s` have passed since it became the first unacknowledged one than a sender sends before it goes back: two new
+    /// ones at most (RFC 5682 section 2.1), and those no sooner than the ACK can have arrived. Paths keep the order (FIFO), so an expiry
+    /// before would have made the sender repeat `s` before them.
+    fn passed_above(&self, s: &Sent) -> bool {
+        let Some(at) = self.last_advance.filter(|_| s.start == self.una && self.near_receiver) else { return false };
+        let above = self.scoreboard.range(s.end, self.end).filter(|r| !r.unseen && !r.merged && r.t_last > at);
+        // The path may have been slower when it was measured.
+        let soonest = at + self.least_loop() / 2;
+        let mut passed = 0;
+        above.take(3).any(|r| {
+            passed += 1;
+            passed > 2 || r.t_last < soonest
+        })
     }
 
     /// What the sender may do in the state that it may be in.
@@ -185,11 +207,13 @@ impl SenderState {
     }
 
     /// Keep what is uncertain about the state of the sender: until all data sent by now is acknowledged, or evidence leaves one state.
-    fn follow_doubt(&mut self, s: &Sent, left: Causes) {
+    pub fn follow_doubt(&mut self, s: &Sent, left: Causes) {
         let doubted = self.in_doubt(s);
         if left.has(Causes::EXPIRY) {
             self.maybe_expired = if left.is_one() { self.maybe_expired } else { Some(s.t) };
+            self.maybe_expired_start = s.start;
             self.expired_unseen();
+            self.undo.unseen = self.may_undo_unseen(s);
         }
         if left.has(Causes::FAST) && !left.has(Causes::AFTER_TIMEOUT) {
             self.hidden_until = 0;
@@ -211,13 +235,18 @@ impl SenderState {
                 (is_known && !left.has(Causes::FAST), Causes::REPAIR),
                 (is_known && !left.has(Causes::AFTER_TIMEOUT), Causes::GO_BACK),
             ]);
-            (self.unsure_until, self.unsure_since) = (self.end, Some(s.t));
+            // Bytes sent before that are missing above the captured ones belong to it, too.
+            let end = self.end + i64::from(self.ids.above) * self.mss();
+            (self.unsure_until, self.unsure_since, self.doubt_left) = (end, Some(s.t), left);
         }
     }
 
-    /// More new data since the timeout than a sender sends that waits for what its ACKs show (two segments, RFC 5682 section 2.1).
+    /// More new data since the timeout than a sender sends that waits for what its ACKs show: two segments (RFC 5682 section 2.1), in Linux
+    /// as many as slow start allows, one more than were acknowledged (`tcp_process_loss`).
     fn went_on(&self) -> bool {
-        self.end - self.unsure_until.max(self.recover).max(self.hidden_until) > 2 * self.mss()
+        let before = self.unsure_until.max(self.recover).max(self.hidden_until);
+        let acked = self.una.min(before) - self.maybe_expired_start;
+        self.end - before > acked.max(self.mss()) + self.mss()
     }
 
     /// Without timestamps: what passed less than a round trip ago cannot have been answered.
@@ -257,23 +286,38 @@ impl SenderState {
     }
 
     /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
-    /// a sample (section 5.7), which timestamps give at once.
+    /// a sample (section 5.7), which timestamps give at once, and so does SACK of bytes sent once (`tcp_ack_update_rtt`).
     pub fn least_timer(&self, s: &Sent) -> i64 {
         let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7);
-        if self.phase == Phase::Loss && s.tsval.is_none() {
+        if self.phase == Phase::Loss && s.tsval.is_none() && !self.sampled_by_sack(s) {
             least.saturating_mul(2)
         } else {
             least
         }
     }
 
-    /// By the tap's clock no timer can have expired: it runs from the ACK that made these bytes the first, or from their latest copy.
+    /// A sniffer may miss the blocks, but a duplicate ACK of a receiver with SACK has them.
+    fn sampled_by_sack(&self, s: &Sent) -> bool {
+        self.once.is_some_and(|(sent, _)| Some(sent) > self.last_expiry) || s.sack_ok && self.dupacks > 0
+    }
+
+    /// By the tap's clock no timer can have expired: it runs from the ACK that made these bytes the first, or from their latest copy, which
+    /// may have waited longer in a queue than this one: the sender's clock tells where it is known.
     fn too_early(&self, s: &Sent, became: Option<i64>) -> bool {
         let least = self.least_timer(s);
         let from_ack = (self.least_loop() / 8 * 7).saturating_add(least);
         became.is_some_and(|at| s.t - at < from_ack)
-            || self.latest_copy(s).is_some_and(|r| !r.unseen && s.t - r.t_last < LEAST_NS)
+            || (s.tsval.is_none() || self.own_clock_tick.is_none())
+                && self.latest_copy(s).is_some_and(|r| !r.unseen && s.t - r.t_last < LEAST_NS)
+                && !self.may_have_queued(s)
             || self.after_expiry(s, became, least)
+    }
+
+    /// The latest copy may have been sent a timer before `s` and have waited in a queue: it passed a round trip and more after its report.
+    fn may_have_queued(&self, s: &Sent) -> bool {
+        let copied = self.latest_copy(s).is_some_and(|r| r.copies > 1);
+        let reported = self.dup_run_of(s).filter(|r| r.una == s.start).and_then(|r| r.first_at);
+        copied && reported.is_some_and(|at| s.t - at >= self.least_loop() + LEAST_NS)
     }
 
     /// An answer to an ACK would be unusually late: twice the longest silence that new data ended.
@@ -287,7 +331,8 @@ impl SenderState {
         let soon = |at: i64| s.t - at < least;
         let sooner = |at: i64| s.t - at < self.expiry_waited;
         self.phase == Phase::Loss
-            && (self.last_resend.is_some_and(soon) || became.or(self.last_expiry).is_some_and(sooner))
+            && (self.last_resend.is_some_and(soon)
+                || !self.sampled_by_sack(s) && became.or(self.last_expiry).is_some_and(sooner))
     }
 
     /// No ACK passed unseen: a sniffer misses some.
@@ -327,11 +372,15 @@ impl SenderState {
         let silent = since(before);
         // The ACK that made these bytes the first unacknowledged ones.
         let edge = self.past.get(self.past.partition_point(|r| r.end < s.start)).filter(|r| r.end == s.start);
+        // Another packet of the same tick that was captured first may have been sent after this one.
+        let in_turn = self.ids.is_newest(s.order).unwrap_or(self.tally.reordered == 0);
+        let ahead = (before, earlier) != (tsval, echo) || in_turn;
         let (head, was_head) = match edge {
             Some(edge) => (reached(edge.acked_echo, echo), reached(edge.acked_echo, earlier)),
             None if s.start == 1 => (Some(true), Some(true)),
             None => return None,
         };
+        let was_head = was_head.filter(|_| ahead);
         let copy = self.latest_copy(s).filter(|r| !r.unseen);
         let run = self.dup_run_of(s);
         let sees_all = self.sees_all();
@@ -343,14 +392,16 @@ impl SenderState {
         let answer = self.sent_at.zip(self.ts_clock.made(echo)).zip(self.round_trip());
         let delay = answer.map(|((sent, acked), trip)| sent.saturating_sub(acked).saturating_sub(trip));
         let within = |ns: i64| echo != earlier && delay.is_some_and(|delay| delay < ns);
-        let at_once = within(LEAST_NS / 2);
+        // Round trips with a queue are no measure of a path without one.
+        let queue = self.round_trip().map_or(0, |trip| trip - self.least_loop());
+        let (at_once, surely) = (within(LEAST_NS / 2), within(LEAST_NS / 2 - queue));
         // Both clocks tick, and two round trips are never quite alike.
         let ticks = most.unwrap_or(0).saturating_add(self.ts_clock.tick().unwrap_or(0));
         let answers = within((2 * ticks + self.round_trip().unwrap_or(0) / 8 + REACTION_SLACK_NS).min(LEAST_NS / 2));
         let was_reported = known(|r| r.first, earlier);
         let just = (Some(true), Some(false));
         let new_report = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
-        let just_told = new_report && (at_once || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
+        let just_told = new_report && (surely || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
         // Many ACKs later than the third one: even if some were lost, they were enough.
         let long_after = run.filter(|r| r.third != 0).is_some_and(|r| {
             let span = r.third_at.zip(r.first_at).map_or(0, |(third, first)| third.saturating_sub(first));
@@ -380,8 +431,10 @@ impl SenderState {
             was_head,
             // With SACK fewer duplicate ACKs can be enough.
             told: told.filter(|told| *told || !s.sack_ok),
+            new_report: s.sack_ok && (told, was_told) == just,
             just_told,
-            was_told: if long_after { Some(true) } else { was_told },
+            // Without SACK three duplicate ACKs have to arrive, and the others may be lost.
+            was_told: if long_after { Some(true) } else { was_told.filter(|told| !*told || s.sack_ok && ahead) },
             reported: reported.filter(|_| s.sack_ok && head == Some(true)),
             timer: (restarted || early).then_some(false),
             at_once: answers,

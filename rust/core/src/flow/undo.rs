@@ -23,6 +23,7 @@ pub struct Undo {
 /// What lets a sender undo a timeout: an echoed timestamp or a DSACK, which every Linux uses, or F-RTO, which can be off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    Report,
+    Echo,
+    Dsack,
     Frto,
 }

@@ -1,5 +1,5 @@
-//! Does the sender detect that its timeout was spurious, and return to its old state? As Linux does (net/ipv4/tcp_input.c,
-//! `tcp_process_loss`): Eifel (RFC 3522, 4015), DSACK of every copy (RFC 3708), F-RTO (RFC 5682).
+//! Does the sender detect that its timeout or fast recovery was spurious, and return to its old state? As Linux does
+//! (net/ipv4/tcp_input.c, `tcp_process_loss`): Eifel (RFC 3522, 4015), DSACK of every copy (RFC 3708), F-RTO (RFC 5682).
 
 use super::ack::{Ack, AckKind};
 use super::causes::Causes;
@@ -47,7 +47,7 @@ impl SenderState {
 
     #[inline(never)]
     fn may_undo_now(&mut self, a: &Ack<'_>, kind: AckKind, dsack: Option<(i64, i64)>, original: bool) -> Option<By> {
-        let (una, recover) = (self.una, self.recover);
+        let (una, recover, ignores_echo) = (self.una, self.recover, self.ignores_echo);
         let u = &mut self.undo;
         if let (Some((_, right)), Some(n)) = (dsack, u.unreported) {
             if right > u.marker {
@@ -58,12 +58,10 @@ impl SenderState {
             return None;
         }
         let advanced = kind == AckKind::Advance;
-        let older = match (a.timestamps, u.first_tsval) {
-            (Some((_, echo)), Some(first)) => (echo.wrapping_sub(first) as i32) < 0,
-            _ => false,
-        };
+        let older = u.is_older(a);
         let undone = match () {
-            () if advanced && (older || u.unreported == Some(0)) => Some(By::Report),
+            () if advanced && u.unreported == Some(0) => Some(By::Dsack),
+            () if advanced && older && !ignores_echo => Some(By::Echo),
             () if u.frto && original && una < recover => Some(By::Frto),
             () => None,
         };
@@ -74,6 +72,17 @@ impl SenderState {
         undone
     }
 
+    /// Whether an ACK of new data ends a fast recovery: the echo is older than the first retransmission, and none is outstanding any more (Linux:
+    /// `tcp_try_undo_partial`).
+    pub fn undoes_recovery(&mut self, a: &Ack<'_>) -> bool {
+        let older = self.undo.is_older(a);
+        let outstanding = self.pending.iter().any(|p| p.covered.is_none() && p.end > self.una);
+        if older && !outstanding {
+            self.undo.first_tsval = None;
+        }
+        older && !outstanding
+    }
+
     /// The sender may have undone the timeout: its next transmission decides.
     pub fn undo_timeout(&mut self, by: By, t: i64) {
         (self.undo.tentative, self.undo.sent_end, self.undo.at) = (Some(by), self.end, t);
@@ -81,11 +90,17 @@ impl SenderState {
     }
 
     /// New data is sent after an ACK that allowed to undo the timeout: the sender has undone it. With F-RTO it may send two segments first
-    /// and wait for the next ACK (RFC 5682 section 2.1 step 2b).
+    /// and wait for the next ACK (RFC 5682 section 2.1 step 2b), in Linux as many as slow start allows (`tcp_process_loss`), also if it does
+    /// not use Eifel.
     #[inline]
     pub fn confirm_undo(&mut self) {
         if let Some(by) = self.undo.tentative {
-            if by == By::Report || self.end - self.undo.sent_end >= 2 * self.mss() {
+            let waits = match by {
+                By::Frto => 2 * self.mss(),
+                By::Echo if self.near_sender => (self.una - self.expired_at).max(self.mss()) + self.mss(),
+                _ => 0,
+            };
+            if self.end - self.undo.sent_end >= waits {
                 self.undo.tentative = None;
             }
         }
@@ -93,16 +108,32 @@ impl SenderState {
 
     /// A retransmission after an ACK that allowed to undo the timeout. A sender that did not retransmits the next unacknowledged bytes at
     /// once (`goes_back`). If a loss was reported (`told`), one that did repairs it: after F-RTO, which can be off, both are possible if SACK or
-    /// three duplicate ACKs reported it, unless an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b).
+    /// three duplicate ACKs reported it, unless an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b). So they are
+    /// if an old echo let it undo, and only the timer's copy has overtaken these bytes: RFC 8985 section 6.2 does not count that copy, Linux does.
     pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
         let Some(by) = self.undo.tentative.take() else { return };
+        let reported = self.sacked_hi > s.end || self.dupacks >= 3;
         match by {
             _ if !goes_back || (self.end > self.undo.sent_end && self.last_advance > Some(self.undo.at)) => {}
-            By::Frto if self.sacked_hi > s.end || self.dupacks >= 3 => {
+            By::Frto | By::Echo if (by == By::Frto && reported) || (by == By::Echo && told && !reported) => {
                 (self.unsure, self.unsure_until, self.unsure_since) = (Causes::BY_ACK, self.end, Some(s.t));
+                self.doubt_left = Causes::BY_ACK;
             }
-            By::Report if told => {}
-            _ => self.phase = Phase::Loss,
+            By::Echo | By::Dsack if told => {}
+            _ => {
+                self.ignores_echo |= by == By::Echo && self.near_sender && !self.behind;
+                self.phase = Phase::Loss;
+            }
+        }
+    }
+}
+
+impl Undo {
+    /// Whether an ACK echoes a timestamp from before the first retransmission (RFC 3522).
+    fn is_older(&self, a: &Ack<'_>) -> bool {
+        match (a.timestamps, self.first_tsval) {
+            (Some((_, echo)), Some(first)) => (echo.wrapping_sub(first) as i32) < 0,
+            _ => false,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The state of a sender between two packets.
 
 use super::ack::{AckKind, AckOutcome};
-use super::intervals::own_delay;
+use super::intervals::{own_delay, TICK_NS};
 use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
+use super::sender_view::SenderView;
+use super::timer::FIRST_TIMEOUT_NS;
 use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
@@ -12,8 +14,8 @@ const DELAYED_ACK_NS: i64 = 25 * MS;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 
-/// The state of a sender, from its outstanding bytes, the window and its phase.
-pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>) {
+/// The state of a sender until `t`, from its outstanding bytes, the window and its phase.
+pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Option<u64>) {
     if !handshake_done {
         return (State::Handshake, None);
     }
@@ -22,6 +24,10 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
     let closed = h
         .window
         .is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
+    if h.flight() == 1 && h.fin_end.is_some_and(|f| h.una == f - 1) {
+        // All its data arrived; only the FIN is outstanding.
+        return (State::Closing, None);
+    }
     if h.flight() <= 0 {
         match () {
             () if h.fin_end.is_some_and(|f| h.una >= f) => return (State::Closing, None),
@@ -32,13 +38,16 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
         }
     }
     if let Some(view) = &h.view {
-        match view.recovers(h.last_timeout) {
+        let reach = h.reach_ns(view);
+        match view.recovers(h.last_timeout, t, reach) {
             // Whether anything was lost is not known, or not yet.
             Some((State::LossRecovery, _)) if h.doubts_timeout() => return (State::Undecided, None),
             Some(state) => return state,
             None => {}
         }
-        if view.una < h.unsure_until {
+        // The sender has read of a hole that no retransmission has filled: that was lost, or a timer is to send it.
+        let lacks = h.hole_since.is_some_and(|since| t.saturating_sub(since) > reach);
+        if view.una < h.unsure_until || lacks {
             return (State::Undecided, None);
         }
     }
@@ -50,6 +59,8 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
     match h.phase {
         Phase::Loss if h.view.is_none() => (State::LossRecovery, h.last_timeout),
         Phase::Recovery if h.view.is_none() => (State::FastRecovery, None),
+        // It has sent all: neither a window nor slow start keeps anything back.
+        _ if h.fin_end.is_some_and(|fin| h.end >= fin) => (State::Transfer, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
@@ -90,6 +101,13 @@ pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
 }
 
 impl SenderState {
+    /// From an ACK at the tap to what it causes its sender to send, at most: two round trips are never quite alike.
+    #[inline]
+    fn reach_ns(&self, view: &SenderView) -> i64 {
+        let there = view.there.unwrap_or(0).max(self.loop_ns().unwrap_or(0));
+        there.saturating_add(there / 2).saturating_add(TICK_NS)
+    }
+
     /// Whether the latest timeout was spurious is undecided.
     fn doubts_timeout(&self) -> bool {
         let latest = self.timeouts.iter().rev().find(|t| Some(t.packet) == self.last_timeout);
@@ -123,9 +141,11 @@ impl SenderState {
         let Some(floor) = floor else { return };
         // Two round trips in a row: one late ACK may be a delayed one.
         let late = t - sent - floor > floor / 2;
-        (self.queued, self.prompt) = (late && !self.prompt, !late);
         // Two round trips are never quite alike.
-        if head.is_none_or(|head| t - head <= floor + floor / 4) {
+        let empty = head.is_none_or(|head| t - head <= floor + floor / 4);
+        // A queue that holds none of its data is that of other flows.
+        (self.queued, self.prompt) = (late && !self.prompt && !empty, !late);
+        if empty {
             (self.path_empty_at, self.fills_path) = (t, false);
         } else if sent >= self.path_empty_at {
             self.fills_path = true;
@@ -138,8 +158,16 @@ impl SenderState {
         match state {
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
             State::SlowStart if self.queued => State::Transfer,
+            // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
+            State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,
             _ => state,
         }
+    }
+
+    /// Away from the sender: the latest round trip was longer than the least by the shortest timeout (200 ms), so that any timer may run.
+    fn far_behind_queue(&self) -> bool {
+        let trip = self.view.as_ref().and_then(|view| view.round_trip());
+        trip.zip(self.rtt_floor()).is_some_and(|(trip, floor)| trip - floor >= FIRST_TIMEOUT_NS)
     }
 
     /// The path's speed from an ACK that was not delayed, if it is a new estimate.

@@ -35,7 +35,7 @@ fn batches(packets: &[Packet], rows: usize) -> Vec<RecordBatch> {
                     table.write_block();
                 }
             }
-            table.finish()
+            table.finish().expect("rows")
         })
         .collect()
 }

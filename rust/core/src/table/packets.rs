@@ -81,6 +81,8 @@ pub struct PacketTable {
     src_keys: Keys<Addr>,
     dst_keys: Keys<Addr>,
     len: usize,
+    /// Rows are counted and tracked, and not kept.
+    unwanted: bool,
 }
 
 impl PacketTable {
@@ -92,14 +94,19 @@ impl PacketTable {
         self.len == 0
     }
 
+    /// Keep no rows: only facts are wanted.
+    pub fn leave_out(&mut self) {
+        self.unwanted = true;
+    }
+
     /// Append one packet; `start_ns` is the trace's start. Returns whether the block is full and must be written.
     pub fn push(&mut self, p: &Packet, start_ns: i64) -> bool {
-        if self.len == 0 {
+        if self.len == 0 && !self.unwanted {
             self.columns.reserve(crate::limits::BATCH_ROWS);
             self.block.reserve(BLOCK);
         }
         self.len += 1;
-        let has_ip = p.ip_version != 0;
+        let has_ip = p.ip_version != 0 && !self.unwanted;
         self.block.push(Row {
             packet: *p,
             t_ns: p.time_ns.and_then(|t| t.checked_sub(start_ns)),
@@ -121,6 +128,11 @@ impl PacketTable {
 
     /// Turn the block into columns.
     pub fn write_block(&mut self) {
+        if self.unwanted {
+            self.block.clear();
+            self.tracked = 0;
+            return;
+        }
         let (c, rows) = (&mut self.columns, &self.block[..]);
         c.packet.fill(rows, |r| r.packet.number);
         c.time.fill_opt(rows, |r| r.packet.time_ns);
@@ -165,13 +177,13 @@ impl PacketTable {
         self.tracked = 0;
     }
 
-    /// The rows as one batch; the table is empty afterwards.
-    pub fn finish(&mut self) -> arrow_array::RecordBatch {
+    /// The rows as one batch, if there are any and they are wanted; the table is empty afterwards.
+    pub fn finish(&mut self) -> Option<arrow_array::RecordBatch> {
+        let rows = std::mem::take(&mut self.len);
         self.write_block();
         self.src_keys.clear();
         self.dst_keys.clear();
-        self.len = 0;
-        self.columns.finish()
+        (rows > 0 && !self.unwanted).then(|| self.columns.finish())
     }
 }
 

@@ -74,7 +74,7 @@ define_table! {
     trigger: Enum(TRIGGERS) ? null, "", "Trigger of a retransmission; null for anything else.";
     trigger_evidence: Enum(EVIDENCE) ? null, "", "Evidence for transmission and trigger.";
     backoff: U16 ? null, "", "Earlier timer expiries for the same segment; null unless trigger is rto, and where the tap may have missed some.";
-    copy: U16, "", "Number of earlier transmissions of its first byte by TCP (0: none).";
+    copy: U16 ? null, "", "Number of earlier transmissions of its first byte by TCP (0: none). Null: some may not have passed the tap.";
     since_first_ns: I64 ? null, "ns", "Time since the first copy, if it was captured.";
     since_previous_ns: I64 ? null, "ns", "Time since the latest copy, if it was captured.";
     spurious: Bool ? null, "", "Whether a retransmission was spurious: an earlier copy had arrived, or loss was not the reason. False: it was needed. Null: undetermined in this capture.";
@@ -122,7 +122,7 @@ define_table! {
     packet: U64, "", "First segment retransmitted.";
     t_start_ns: I64, "ns", "Time of this retransmission, since the trace's start.";
     t_end_ns: I64, "ns", "Time at which the recovery point was acknowledged, a timeout took over, or the capture ended.";
-    ended_by: Enum(RECOVERY_ENDS), "", "Event that ended it.";
+    ended_by: Enum(RECOVERY_ENDS) ? null, "", "Event that ended it.";
     dupacks: U16, "", "Duplicate ACKs before it.";
     retransmissions: U32, "", "Segments retransmitted.";
     spurious_retransmissions: U32, "", "Segments retransmitted spuriously.";

@@ -42,6 +42,7 @@ proptest! {
             p.time_ns = p.time_ns.map(|_| now);
             p
         }).collect();
+        super::numbers::compare(&packets);
         let t = run(&packets);
         let rows: usize = t.batches("segments").map(RecordBatch::num_rows).sum();
         prop_assert_eq!(rows, packets.len());

@@ -4,11 +4,14 @@ mod admission;
 mod away;
 mod hidden;
 mod hostile;
+mod numbers;
+mod proofs;
 mod queued;
 mod reports;
 mod scripted;
 mod timers;
 mod trigger_away;
+mod undo;
 mod waits;
 
 use std::ops::Range;

@@ -258,3 +258,168 @@ fn a_syn_that_waits_longer_than_any_first_timer_had_waited_before() {
     assert_eq!(timers(3000.0), (3000, 6000));
     assert_eq!(timers(16_000.0), (0, 48_000));
 }
+
+/// Round trips of 20 ms: in each, every segment is acknowledged, each ACK releases one, and the last ACK `more` in addition.
+fn grows_by(more: impl Fn(u32) -> u32, late_ms: f64) -> i64 {
+    let mut s = Script::new(false);
+    let (mut sent, mut acked) = (2, 0);
+    s.data(20.2, 0);
+    s.data(20.3, 1);
+    for round in 1..7u32 {
+        let (t, window) = (20.3 + 20.0 * f64::from(round), sent - acked);
+        let mut events = Vec::new();
+        for i in 0..window {
+            let at = t + 0.2 * f64::from(i);
+            events.push((at, None, acked + i + 1));
+            events.push((at + 0.05, Some(()), 0));
+        }
+        for i in 0..more(window) {
+            events.push((t + 0.2 * f64::from(window - 1) + late_ms + 0.01 * f64::from(i), Some(()), 0));
+        }
+        events.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (at, data, n) in events {
+            if data.is_some() {
+                s.data(at, sent);
+                sent += 1;
+            } else {
+                s.ack(at, n);
+            }
+        }
+        acked += window;
+    }
+    let t = s.run();
+    t.time_in("slow_start") / MS
+}
+
+#[test]
+fn a_segment_more_in_a_round_trip_is_no_slow_start() {
+    // Two round trips of which the ACKs show the growth, and the first data.
+    assert!(grows_by(|_| 1, 0.1) <= 45, "{}", grows_by(|_| 1, 0.1));
+    // A segment more for each ACK, even if the host sends it after the next ACK has come.
+    for late_ms in [0.1, 2.0] {
+        assert!(grows_by(|window| window, late_ms) >= 115, "{}", grows_by(|window| window, late_ms));
+    }
+}
+
+#[test]
+fn a_copy_of_a_syn_that_a_queue_held() {
+    // At the receiver: the copy comes 16 s after the SYN, although its sender had the answer by then.
+    let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+    s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    for t in [0.1, 1000.1, 3000.1] {
+        s.push(t, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    }
+    s.push(16_000.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    s.push(16_000.1, false, 5000, 1000, flags::ACK, 0, &[], None);
+    s.data(17_000.0, 0);
+    s.ack(17_000.1, 1);
+    let t = s.run();
+    assert_eq!(t.time_in("rto_wait") + t.time_in("backoff_wait"), 0, "{:?}", t.intervals());
+    assert!(t.time_in("undecided") > 16_000 * MS);
+}
+
+#[test]
+fn a_hole_that_nothing_fills_away_from_the_sender() {
+    // At the receiver, 20 ms from the sender and back: it has read of the hole, and sends new data all the same.
+    let mut s = Script::between(false, 0.1);
+    s.data(20.2, 0);
+    s.ack(20.3, 1);
+    for n in 2..20 {
+        let t = 20.2 + 20.0 * f64::from(n - 1);
+        s.data(t, n);
+        s.ack(t + 0.1, 1);
+    }
+    let t = s.run();
+    assert!(t.time_in("undecided") > 250 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn the_answer_to_a_timer_ends_the_wait_without_new_data() {
+    // Between the hosts, 10 ms to the sender and back: after the ACK nothing but another ACK passes.
+    let mut s = Script::between(false, 10.0);
+    for n in 0..3 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    s.data(1230.0, 0);
+    s.ack(1250.0, 1);
+    s.ack(1300.0, 2);
+    s.ack(2300.0, 3);
+    let t = s.run();
+    let waited = t.time_in("rto_wait") + t.time_in("backoff_wait");
+    assert!(waited > 1100 * MS && waited < 1400 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_closed_window_of_a_connection_that_began_before_the_capture() {
+    let closed = |answers_ms: f64| {
+        let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+        s.ack(0.0, 0);
+        s.ack(1.0, 1);
+        s.packets[1].tcp.as_mut().unwrap().window = 0;
+        s.ack(50.0, 1);
+        s.data(50.0 + answers_ms, 1);
+        s.data(50.1 + answers_ms, 2);
+        s.ack(70.0 + answers_ms, 3);
+        s.run().time_in("zero_window") / MS
+    };
+    assert_eq!((closed(0.2), closed(300.0)), (49, 0));
+}
+
+#[test]
+fn a_fin_that_is_not_acknowledged_is_no_transfer() {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.push(30.1, true, 2000, 5000, flags::ACK | flags::FIN, 0, &[], None);
+    s.ack(50.0, 1);
+    for k in 0..2 {
+        s.push(200_000.0 + f64::from(k), false, 5000, 2000, flags::ACK, 500, &[], None);
+    }
+    let t = s.run();
+    assert!(t.time_in("transfer") + t.time_in("slow_start") <= 30 * MS, "{:?}", t.intervals());
+    assert_eq!(t.time_in("closing"), 0, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_sender_that_has_sent_its_fin_is_not_in_slow_start() {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.push(30.1, true, 2000, 5000, flags::ACK | flags::FIN, 700, &[], None);
+    s.ack(50.0, 1);
+    s.push(90.0, true, 2000, 5000, flags::ACK | flags::FIN, 700, &[], None);
+    let t = s.run();
+    assert_eq!(t.time_in("slow_start"), 100_000, "{:?}", t.intervals());
+}
+
+/// Segment 2 comes late, after three duplicate ACKs and a retransmission; the partial ACK echoes `echo`.
+fn recovered(echo: u32) -> i64 {
+    let mut s = Script::new(true);
+    for p in &mut s.packets {
+        p.tcp.as_mut().unwrap().timestamps = Some((900, 900));
+    }
+    let stamp = |s: &mut Script, tsval, tsecr| {
+        s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+    };
+    for n in 0..8u32 {
+        s.data(30.0 + f64::from(n) / 10.0, n);
+        stamp(&mut s, 1000 + n, 500);
+    }
+    s.ack(50.0, 2);
+    stamp(&mut s, 600, 1001);
+    for n in 0..3u32 {
+        let sack = [(1000 + 3000, 1000 + 4000 + 1000 * n)];
+        s.push(51.0 + f64::from(n), false, 5000, 3000, flags::ACK, 0, &sack, None);
+        stamp(&mut s, 601 + n, 1001);
+    }
+    s.data(53.0, 2);
+    stamp(&mut s, 1024, 603);
+    s.ack(55.0, 6);
+    stamp(&mut s, 605, echo);
+    s.ack(90.0, 8);
+    stamp(&mut s, 640, 1007);
+    s.run().time_in("fast_recovery") / MS
+}
+
+#[test]
+fn a_partial_ack_with_an_older_echo_ends_a_fast_recovery() {
+    assert_eq!((recovered(1002), recovered(1024)), (2, 37));
+}

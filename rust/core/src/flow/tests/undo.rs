@@ -1,0 +1,58 @@
+//! Senders that can undo a timeout: what they repeat next.
+
+use super::*;
+
+impl Script {
+    /// A segment of the sender with this TSval, which echoes `tsecr`.
+    fn sent_with(&mut self, ms: f64, n: u32, tsval: u32, tsecr: u32) {
+        self.data(ms, n);
+        self.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+    }
+
+    /// An ACK of the first n segments with this TSval, which echoes `tsecr`.
+    fn acked_with(&mut self, ms: f64, n: u32, tsval: u32, tsecr: u32) {
+        self.ack(ms, n);
+        self.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+    }
+
+    fn triggers(&self) -> Vec<&'static str> {
+        self.run().resends().iter().map(|r| r.0).collect()
+    }
+}
+
+/// Six segments, and the timer repeats the first after 300 ms.
+fn timed_out() -> Script {
+    let mut s = Script::new(true);
+    for n in 0..6 {
+        s.sent_with(30.0 + f64::from(n), n, 1030 + n, 2020);
+    }
+    s.sent_with(330.0, 0, 1330, 2020);
+    s
+}
+
+#[test]
+fn what_only_the_timers_copy_has_overtaken_is_repaired_by_either() {
+    // The ACK echoes an original, the second one. With the Eifel detection the sender undoes the timeout, and RACK finds segment 2 lost (RFC 8985 section
+    // 6.2); without it the sender goes back to segment 2.
+    let mut s = timed_out();
+    s.acked_with(351.0, 2, 2351, 1031);
+    s.sent_with(351.1, 2, 1351, 2351);
+    s.acked_with(372.0, 6, 2372, 1351);
+    assert_eq!(s.triggers(), ["rto", "undecided"]);
+}
+
+#[test]
+fn duplicate_acks_that_the_sender_had_not_read_call_for_nothing() {
+    // Held on the path, all ACKs come at once; the sender answers the first one, and its packets wait below TCP.
+    let mut s = timed_out();
+    s.acked_with(351.00, 1, 2051, 1030);
+    s.sent_with(351.01, 1, 1351, 2051);
+    s.acked_with(351.02, 2, 2052, 1030);
+    for n in 0..4 {
+        s.acked_with(351.03, 2, 2053 + n, 1030);
+    }
+    s.acked_with(351.04, 6, 2060, 1030);
+    s.sent_with(351.10, 2, 1351, 2051);
+    s.sent_with(351.20, 3, 1351, 2051);
+    assert_eq!(s.triggers(), ["rto", "go_back_n", "go_back_n", "go_back_n"]);
+}
