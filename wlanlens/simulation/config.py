@@ -229,6 +229,7 @@ class Tcp:
     linux24_scoreboard: bool = False
     burst_segments: int = 0
     limited_transmit: bool = True
+    dupack_threshold: int = 3
     repairs_all_first: bool = False
     nagle: bool = True
     delayed_ack_segments: int = 2

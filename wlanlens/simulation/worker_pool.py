@@ -33,11 +33,6 @@ class WorkerDied(WlanlensError):
     """A worker process ended during a job."""
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def sweep(
     work: Callable[[Job], Result],
     jobs: Iterable[Job],
@@ -53,7 +48,7 @@ def sweep(
     Ctrl-C, and when the caller stops early, running workers are terminated. `within` is a folder of `temporary_folder` with the
     jobs' files: the workers remove it if this process is killed.
     """
-    count = cores() if workers is None else max(1, workers)
+    count = operating_system.cores() if workers is None else max(1, workers)
     for done, pair in enumerate(_here(work, jobs) if count == 1 else _there(work, jobs, count, within), 1):
         yield pair
         if progress is not None:

@@ -331,6 +331,8 @@ pub struct Tcp {
     #[serde(default)]
     pub burst_segments: u32,
     pub limited_transmit: bool,
+    #[serde(default = "dupack_threshold")]
+    pub dupack_threshold: u32,
     #[serde(default)]
     pub repairs_all_first: bool,
     pub nagle: bool,
@@ -385,6 +387,11 @@ pub struct Buffer {
     pub write_bytes: u64,
     pub wakeup_s: f64,
     pub first_write_s: f64,
+}
+
+/// RFC 5681's.
+fn dupack_threshold() -> u32 {
+    3
 }
 
 fn yes() -> bool {

@@ -110,7 +110,8 @@ def findings(facts: Truth) -> list[Finding]:
             # The copy that started the timer is the last that arrived before it fired.
             copies = (seq[:sent] == seq[last]) & there_too[:sent] & (arrived[:sent] <= e["t_ns"])
             if copies.any():
-                begun = int(arrived[:sent][copies].max())
+                timed = int(np.flatnonzero(copies)[arrived[:sent][copies].argmax()])
+                begun = int(arrived[timed])
                 wait = int(e["t_ns"]) - begun
                 clear = int((seq == seq[last]).sum()) == 1 and max(int(queued[last]), _SHORT_NS) <= wait
                 clear &= 0 <= int(tap[sent]) - came <= _QUEUED_NS
@@ -120,7 +121,7 @@ def findings(facts: Truth) -> list[Finding]:
                     (ack_came - ack_made)[near[1]][here[near[1]]],
                 )
                 calm = min(len(forth), len(home)) > 2 and np.ptp(forth) + np.ptp(home) <= _CALM * wait
-                waits.append(_Wait(int(tap[last]), came, wait, int(seq[last]), clear, bool(calm)))
+                waits.append(_Wait(int(tap[timed]), came, wait, int(seq[last]), clear, bool(calm)))
         if not _enough(waits):
             continue
         cost_s = sum(w.timer_ns for w in waits) / 1e9

@@ -20,6 +20,8 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 _FULL = ("device_queue", "mac_queue", "wire_queue")
 #: Least losses in the first window that make a run; least losses that make a period.
 _RUN, _TICKS = 3, 5
+#: Duplicate ACKs that TCP takes for a loss.
+_DUPACKS = 3
 #: Slow start grows the flight by half each round trip at least, with delayed ACKs: this share of the flight is two thirds.
 _GROWN = 0.7
 #: A loss may happen at any time of a spell. With fewer spells of an eighth of the period (9 pairs of events, four widths, twice as
@@ -115,7 +117,8 @@ class _Way:
 
         Slow start: a round trip before, less was outstanding by more than the two segments that one ACK releases. It need not be
         found where that was nearly as much (`_GROWN`), where other flows filled the queue too (less than half of the data on the
-        path was its own), or where the initial window alone did: then no round trip shows how empty the queue had been.
+        path was its own), where the initial window alone did: then no round trip shows how empty the queue had been, or where the
+        sender had retransmitted fewer than three of them by the end of the run: nothing shows that the others were lost.
         """
         d = self.data
         reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began") and e["rel_seq"]]
@@ -144,7 +147,9 @@ class _Way:
             {"losses_count": len(early)},
             "The first window overshot a buffer.",
         )
+        again = d["rel_seq"][(d["copy"] > 0) & (d["t_tap_ns"] != NEVER)]
         clear = before <= _GROWN * now and self._own_queue(int(d["t_end_ns"][full[0]]))
+        clear = clear and int(np.isin(d["rel_seq"][early], again).sum()) >= _RUN
         yield found if clear else replace(found, confidence=MAY_BE_MISSED)
 
     def _flights(self, lost: int) -> tuple[int, int]:
@@ -158,11 +163,17 @@ class _Way:
         return now, max(0, self.sent_to(earlier) - self.known_at(earlier))
 
     def _own_queue(self, t_ns: int) -> bool:
-        """Whether data had been acknowledged, and at least half of the data on the path in this direction was this flow's."""
+        """Whether data had been acknowledged, and at least half of the data on the path in this direction was this flow's. What a full
+        queue refused was never in it."""
         p, d = packets(self.facts), self.data
-        same = p["back"] == (self.direction == "b2a")
-        here = same & (p["t_tap_ns"] != NEVER) & (p["t_tap_ns"] <= t_ns) & (p["t_end_ns"] > t_ns)
-        own = (d["t_tap_ns"] != NEVER) & (d["t_tap_ns"] <= t_ns) & (d["t_end_ns"] > t_ns)
+        # Of two connections through one queue, one may have been opened from either end.
+        ends = np.array([(flow.client, flow.server) for flow in self.facts.world.flows])
+        same = ends[p["flow"], p["back"].astype(np.int64)] == ends[self.flow, int(self.direction == "b2a")]
+        here, own = (
+            (t["t_tap_ns"] != NEVER) & (t["t_tap_ns"] <= t_ns) & (t["t_end_ns"] > t_ns) & ~np.isin(t["fate"], _FULL)
+            for t in (p, d)
+        )
+        here &= same
         return self.known_at(t_ns) > 1 and 2 * int(d["len_bytes"][own].sum()) >= int(p["len_bytes"][here].sum())
 
     def periodic_loss(self) -> Iterator[Finding]:
@@ -229,10 +240,12 @@ class _Way:
         return np.concatenate((self.ack_ns, [self.last_ns]))[at]
 
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
-        """A fast retransmission of data sent before cwnd was last reduced, or of data sent later that arrived. Consecutive
-        reductions are one case, which begins with the reduction before them."""
+        """A fast retransmission of data sent before cwnd was last reduced, or, without SACK, of the next byte, which arrived, after three
+        spurious retransmissions: these cause the duplicate ACKs; or a timeout of a sender that left fast recovery at a partial ACK.
+        Consecutive reductions are one case, which begins with the reduction before them."""
         chain: list[tuple[int, int]] = []
         cut: tuple[int, int] | None = None
+        fast: int | None = None
         for e in sorted(self.events, key=lambda e: e["t_ns"]):
             t = int(e["t_ns"])
             if e["what"] in ("timeout_undone", "recovery_undone"):
@@ -240,20 +253,40 @@ class _Way:
             if e["what"] not in ("timeout", "recovery_began"):
                 continue
             now = (t, self.sent_to(t))
-            if e["what"] == "recovery_began" and cut is not None and self._again(int(e["rel_seq"]), t, cut[1]):
+            seq, began = int(e["rel_seq"]), e["what"] == "recovery_began"
+            if cut is not None and (self._again(seq, t, cut) if began else self._unanswered(seq, t, cut, fast)):
                 chain = [*(chain or [cut]), now]
             else:
                 yield from self._chain(chain)
                 chain = []
-            cut = now
+            cut, fast = now, seq if began else None
         yield from self._chain(chain)
 
-    def _again(self, seq: int, t_ns: int, point: int) -> bool:
+    def _unanswered(self, seq: int, t_ns: int, cut: tuple[int, int], fast: int | None) -> bool:
+        """Whether a timeout is for a segment that a partial ACK had shown, and that the sender had not retransmitted since."""
+        since, point = cut
+        tcp = self.facts.world.flows[self.flow].tcp
+        if fast is None or tcp is None or tcp.sack or not fast < seq < point:
+            return False
         d = self.data
-        if seq != point:
+        between = (d["copy"] > 0) & (d["t_made_ns"] > since) & (d["t_made_ns"] < t_ns) & (d["rel_seq"] != fast)
+        # With new data in its place: a sender that sends nothing may still be in fast recovery.
+        new = (d["copy"] == 0) & (d["t_made_ns"] >= self.reached_ns(seq)) & (d["t_made_ns"] < t_ns)
+        return bool(new.any() and not between.any())
+
+    def _again(self, seq: int, t_ns: int, cut: tuple[int, int]) -> bool:
+        since, point = cut
+        tcp = self.facts.world.flows[self.flow].tcp
+        # A sender with SACK counts segments that arrived, not duplicate ACKs.
+        if seq != point or tcp is None or tcp.sack:
             return seq < point
-        copies = (d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns)
-        return bool(d["delivered"][copies].any())
+        d = self.data
+        arrived = d["delivered"] & (d["t_made_ns"] < t_ns)
+        if not (arrived & (d["rel_seq"] == seq)).any():
+            return False
+        again = np.flatnonzero((d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < t_ns))
+        spurious = [i for i in again if (arrived & (d["rel_seq"] == d["rel_seq"][i]))[:i].any()]
+        return len(spurious) >= _DUPACKS
 
     def _chain(self, chain: list[tuple[int, int]]) -> Iterator[Finding]:
         if not chain:

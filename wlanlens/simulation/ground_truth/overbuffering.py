@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,14 +28,24 @@ def findings(facts: Truth) -> list[Finding]:
     share of each round trip, over the time that it lasted.
 
     A capture measures round trips: the transmissions of a segment itself, retries included, and the ACK's own path belong to
-    them. So a flow with half of that delay, of that share and of that correlation need not be found, nor is it silent.
+    them. So a flow with half of that delay, of that share and of that correlation need not be found, nor is it silent; nor is the
+    time before and after in which a flow had half of that delay.
     """
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    clear = _with_limits(facts, side, 1.0)
-    return clear or [replace(found, confidence=MAY_BE_MISSED) for found in _with_limits(facts, side, 0.5)]
+    clear, half = _with_limits(facts, side, 1.0), _with_limits(facts, side, 0.5)
+    around = [piece for whole in half for piece in _outside(whole, clear)] if clear else half
+    return [*clear, *(replace(found, confidence=MAY_BE_MISSED) for found in around)]
+
+
+def _outside(whole: Finding, clear: list[Finding]) -> Iterator[Finding]:
+    """The times of an event before and after a clear one, whose cost is the clear one's."""
+    first, last = clear[0].t_start_ns, clear[-1].t_end_ns
+    for start, end in ((whole.t_start_ns, first), (last, whole.t_end_ns)):
+        if start < end:
+            yield replace(whole, t_start_ns=start, t_end_ns=end, cost_s=0.0, severity="info")
 
 
 def _with_limits(facts: Truth, side: Side, share: float) -> list[Finding]:

@@ -11,7 +11,7 @@ from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import NEVER
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Run, Side, sides
-from wlanlens.simulation.ground_truth.timeouts import evident
+from wlanlens.simulation.ground_truth.timeouts import evident, shows_copy
 
 CODES = ("tail_loss",)
 
@@ -57,12 +57,11 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
         came = side.reached_ns(int(d["end"][i]))
         if len(copies) and came is not None and _ends(side, int(copies.max()), t):
             start = int(copies.max())
-            found.append(
-                finding(
-                    facts, side, "tail_loss", start, came, (t - start) / 1e9,
-                    "A probe found a lost tail.", {"found_by": "tail loss probe"},
-                )
+            event = finding(
+                facts, side, "tail_loss", start, came, (t - start) / 1e9,
+                "A probe found a lost tail.", {"found_by": "tail loss probe"},
             )  # fmt: skip
+            found.append(event if shows_copy(facts, side, seq) else replace(event, confidence=MAY_BE_MISSED))
     return found
 
 

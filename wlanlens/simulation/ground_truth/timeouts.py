@@ -59,6 +59,11 @@ def evident(facts: Truth, side: Side, run: Run) -> bool:
     Without timestamps it does not (the retransmission ambiguity of RFC 6298 section 3), unless a DSACK reports that a copy of
     data came twice; a SYN occupies no data. Where no ACK came to the end, the capture shows `no_answer`.
     """
+    return run.progress_ns is not None and shows_copy(facts, side, run.expiries[0].rel_seq)
+
+
+def shows_copy(facts: Truth, side: Side, rel_seq: int) -> bool:
+    """Whether an ACK of this byte could show which copy it answers: by its timestamp or a DSACK."""
     tcp = facts.world.flows[side.flow].tcp
     assert tcp is not None
-    return run.progress_ns is not None and (tcp.timestamps or (tcp.sack and tcp.dsack and run.expiries[0].rel_seq > 0))
+    return tcp.timestamps or (tcp.sack and tcp.dsack and rel_seq > 0)

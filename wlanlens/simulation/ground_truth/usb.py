@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array, among, numbers
 
@@ -14,7 +14,8 @@ CODES = ("usb_bottleneck",)
 _AT_ONCE_NS = 100_000
 #: Least transfers in a row, and in all: fewer are a single message.
 _ROW, _LEAST = 5, 20
-#: Largest share of these transfers that a full adapter may refuse; if the air limits, it refuses nearly all.
+#: Largest share of their time for which a full adapter may refuse them; if the air limits, it refuses for most of it. Where it refuses
+#: more than this share of them, each for a moment, the event need not be found.
 _REFUSED = 0.1
 
 
@@ -39,11 +40,12 @@ def _limited(urbs: dict[str, Array]) -> Finding | None:
     backlog[1:] = submit[1:] - complete[:-1] <= _AT_ONCE_NS
     stretch = np.cumsum(~backlog)
     busy = np.bincount(stretch)[stretch] >= _ROW
-    if int(busy.sum()) < _LEAST or float(np.mean(urbs["refused_ns"][busy] > 0)) > _REFUSED:
-        return None
     begin = np.maximum(submit, np.concatenate(([0], complete[:-1])))
     rows = np.flatnonzero(busy)
     took = int((complete - begin)[rows].sum())
+    refused = np.clip(urbs["refused_ns"], 0, complete - begin)[rows]
+    if len(rows) < _LEAST or int(refused.sum()) > _REFUSED * took:
+        return None
     cost_s = max(0.0, (took - int(urbs["len_bytes"][rows].sum()) / (19 * 64) * 1e6) / 1e9)
     return Finding(
         code="usb_bottleneck",
@@ -52,7 +54,7 @@ def _limited(urbs: dict[str, Array]) -> Finding | None:
         capture="usb.pcap",
         subject="USB bus 1 device 2 endpoint 2 out",
         severity="serious",
-        confidence=1.0,
+        confidence=1.0 if float(np.mean(refused > 0)) <= _REFUSED else MAY_BE_MISSED,
         cost_s=cost_s,
         values={"transfers_count": len(rows)},
         sentence="The air waited for the bus.",

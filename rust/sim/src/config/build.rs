@@ -141,6 +141,7 @@ impl Tcp {
             linux24_scoreboard: self.linux24_scoreboard,
             burst_segments: self.burst_segments,
             limited_transmit: self.limited_transmit,
+            dupack_threshold: self.dupack_threshold.max(1),
             repairs_all_first: self.repairs_all_first,
             nagle: self.nagle,
             delayed_ack_segments: self.delayed_ack_segments,

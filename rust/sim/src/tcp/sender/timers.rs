@@ -88,7 +88,10 @@ impl Sender {
             self.save_for_undo();
             self.undo_of_timeout = true;
             self.prior_cwnd = self.cwnd;
-            self.ssthresh = (self.cwnd / 2).max(2);
+            if !first.syn {
+                // That of a lost SYN does not outlast the handshake (Linux: `tcp_init_metrics`).
+                self.ssthresh = (self.cwnd / 2).max(2);
+            }
             if !config.eifel_first_stamp_defect {
                 self.retransmit_timestamp = 0;
             }
