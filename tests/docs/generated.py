@@ -11,6 +11,7 @@ import click
 
 from tests.captures import ROOT
 from tests.docs.cases import CASES
+from tests.docs.study_figures import FIGURES, command, file_name
 from wlanlens import registry
 from wlanlens.reproduction.experiment import STUDIES
 
@@ -144,6 +145,7 @@ def study(name: str) -> str:
         f"`wlanlens reproduce {name}` runs these experiments again and compares each number with the published one.",
         "",
     ]
+    out += study_pictures(name)
     for code, unit in registry.units("papers").items():
         if getattr(unit, "study", None) == name:
             source: Any = getattr(unit, "source", "")
@@ -155,6 +157,34 @@ def study(name: str) -> str:
                 f"In the study: {source}. Run it alone: `wlanlens reproduce {code}`.",
                 "",
             ]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def study_pictures(name: str) -> list[str]:
+    """The study's figures as wlanlens draws them, each with the commands that make it."""
+    out = ["## Figures", ""]
+    for one in FIGURES[name]:
+        at = f"plots.md#{one.plot}"
+        out += [
+            f"![{one.plot} of {one.world.scenario}]({file_name(name, one)})", "",
+            f"As {one.of}: {one.says} Plot [{one.plot}](../{at}) of `{command(one.world)}`.", "",
+        ]  # fmt: skip
+    return out
+
+
+def plots() -> str:
+    """docs/plots.md: every plot on the shelf."""
+    out = [
+        _MADE, "", "# Plots", "",
+        "Each plot is a function `wl.plots.NAME(trace)` that returns a plotly Figure, and `analysis.figure(NAME)` with the findings",
+        "marked in it; `wlanlens list plots` lists them. A plot that has nothing to draw raises `NothingToDraw`, a `MissingTable`,",
+        "which says what the capture lacks and what to do. [Studies](studies/index.md) shows most of them.", "",
+    ]  # fmt: skip
+    for name, unit in registry.units("plots").items():
+        assert isinstance(unit, registry.Tool)
+        options = ", ".join(f"`{key}={value!r}`" for key, value in unit.thresholds.items())
+        needs = ", ".join(f"`{table}`" for table in unit.needs)
+        out += [f"## {name}", "", unit.__doc__ or "", "", f"Needs {needs}. Options: {options}.", ""]
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -223,7 +253,7 @@ def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
     units = registry.units("detectors")
     made = {"findings/index.md": findings_index(units), "studies/index.md": studies_index()}
-    made |= {"commands.md": commands(), "python.md": python()}
+    made |= {"commands.md": commands(), "python.md": python(), "plots.md": plots()}
     for name, unit in units.items():
         assert isinstance(unit, registry.Tool)
         made[f"findings/{name}.md"] = finding(unit)

@@ -14,6 +14,7 @@ import wlanlens as wl
 from tests import firing
 from tests.captures import ROOT, SAMPLES
 from tests.docs.cases import CASES, Case
+from tests.docs.study_figures import FIGURES, drawn, file_name
 from tests.firing import Small
 from tests.report.conftest import ARGS, CHROMIUM
 from wlanlens import registry
@@ -80,6 +81,17 @@ def finding_figure(browser: Any, code: str, case: Case) -> None:
     page.close()
 
 
+def study_figures(browser: Any, study: str) -> None:
+    """The figures of a study's page."""
+    for one in FIGURES[study]:
+        made = drawn(one, WIDTH)
+        page = browser.new_page(viewport={"width": WIDTH, "height": one.height})
+        page.set_content("<body style='margin:0'>" + made.to_html(full_html=False, config={"staticPlot": True}))
+        page.wait_for_timeout(400)
+        save(page.screenshot(), DOCS / "studies" / file_name(study, one))
+        page.close()
+
+
 def report(browser: Any, captures: list[Path]) -> Any:
     """An open report at 1200 pixels, its figure drawn."""
     analysis = wl.analyze(list(captures), out=f"{captures[0].stem}.wlanlens")
@@ -126,10 +138,12 @@ def _gallery(browser: Any) -> None:
 
 
 def main(wanted: list[str]) -> int:
-    """Take the pictures whose names are wanted: tutorial, gallery, codes of findings; all of them if none is."""
+    """Take the pictures whose names are wanted: tutorial, gallery, study-NAME, codes of findings; all if none is."""
     from playwright.sync_api import sync_playwright
 
     jobs: dict[str, Callable[[Any], None]] = {"tutorial": _tutorial, "gallery": _gallery}
+    for study in FIGURES:
+        jobs[f"study-{study}"] = lambda browser, study=study: study_figures(browser, study)  # type: ignore[misc]
     for code, case in CASES.items():
         jobs[code] = lambda browser, code=code, case=case: finding_figure(browser, code, case)  # type: ignore[misc]
     failed = 0

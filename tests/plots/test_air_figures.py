@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
+from tests.airtime.made import AP, STATION, exchanges, frame, frames, many, trace_of
 from wlanlens import registry, tables
+from wlanlens.airtime import of_tables
+from wlanlens.plots._airtime import shares_over_time
 from wlanlens.trace import Trace
 
 RATE, SHARE = (registry.units("plots")[name] for name in ("rate_over_time", "airtime_share"))
@@ -75,6 +77,18 @@ def test_shares_sum_to_the_airtime():
     bars = [t for t in figure.data if t.type == "bar"]
     assert next(iter(bars[0].y)) == f"{AP} (access point of home)"
     assert sum(sum(t.x) for t in bars) == pytest.approx(summed.sum() / 1e9)
+
+
+def test_a_short_last_slice_is_joined_to_the_one_before():
+    slice_ns, late = 1 << 24, 3 * (1 << 24)
+    rows = [frame(1, t_ns=0, airtime_us=slice_ns / 2000), frame(2, t_ns=late, airtime_us=500.0)]
+    slices = of_tables(frames(rows), exchanges([])).tables("a.pcap")["airtime"]
+    trace = Trace.of_tables({**BARE, "airtime": slices}, duration_ns=late + 500_000)
+    start_s, shares = shares_over_time(trace, 1000)
+    assert list(np.rint(start_s * 1e9).astype(int)) == [0, slice_ns, 2 * slice_ns]
+    total = sum(shares.values())
+    assert total[0] == pytest.approx(50)
+    assert total[-1] == pytest.approx(100 * 500_000 / (slice_ns + 500_000))
 
 
 def test_markup_in_a_network_name_is_escaped():

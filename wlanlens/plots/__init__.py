@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry
+from wlanlens.detection import capture_needs
 from wlanlens.errors import MissingTable, NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
+
+
+_EVENTS = ("timeouts",)
+"""Tables that a healthy capture has without rows: the plot itself says that there is nothing to draw."""
 
 
 def names() -> list[str]:
@@ -56,16 +61,20 @@ def draw(name: str, trace: Trace, findings: Sequence[Finding] = (), **options: A
     NoSuchUnit
         No plot has this name.
     MissingTable
-        The trace lacks a table that the plot draws, or has no rows of it.
+        The trace lacks a table that the plot draws, or has no rows of it. Of its class `NothingToDraw`: it has rows, and
+        none of what the plot shows.
     """
     unit = registry.units("plots").get(name)
     if not isinstance(unit, registry.Tool):
         raise NoSuchUnit(
             f"there is no plot {name!r}", next=did_you_mean(name, names(), f"plots are {', '.join(names())}")
         )
-    missing = unit.missing(lambda table: trace.has(table) and trace.table(table).num_rows > 0)
+    missing = unit.missing(lambda table: trace.has(table) and (table in _EVENTS or trace.table(table).num_rows > 0))
     if missing:
-        raise MissingTable(f"the plot {name} needs rows of {', '.join(missing)}, and this trace has none")
+        raise MissingTable(
+            f"the plot {name} needs rows of {', '.join(missing)}, and this trace has none",
+            next="it " + capture_needs.plain(capture_needs.reason(missing)),
+        )
     figure: Figure = unit(trace, findings, **options)
     return figure
 

@@ -22,7 +22,8 @@ _GROUP_OF = {purpose: group for group, purposes in GROUPS.items() for purpose in
 def shares_over_time(trace: Trace, most_columns: int) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
     """(start of each slice in seconds, percent of the slice by group of purposes); includes slices without frames.
 
-    Adjacent slices are joined until there are at most `most_columns`. The last one ends with the trace.
+    Adjacent slices are joined until there are at most `most_columns`. The last one ends with the trace; one shorter than
+    half of the others is joined to the one before, because a single frame would fill it.
     """
     table = trace.table("airtime")
     start, end, ns = (filled(table[name]) for name in ("t_start_ns", "t_end_ns", "airtime_ns"))
@@ -39,7 +40,13 @@ def shares_over_time(trace: Trace, most_columns: int) -> tuple[NDArray[np.float6
     length = np.full(count, width * step, np.float64)
     # The capture may end inside the last slice, and a frame that starts there may last longer.
     length[-1] = max(1.0, min(length[-1], trace.duration_ns - (count - 1) * length[0]), float(sums[-1].sum()))
-    return np.arange(count) * length[0] / 1e9, {g: 100 * sums[:, i] / length for i, g in enumerate(groups)}
+    if count > 1 and 2 * length[-1] < length[0]:
+        sums[-2] += sums[-1]
+        length[-2] += length[-1]
+        count, sums, length = count - 1, sums[:-1], length[:-1]
+    return np.arange(count, dtype=np.float64) * (width * step / 1e9), {
+        g: 100 * sums[:, i] / length for i, g in enumerate(groups)
+    }
 
 
 def most_on_air(trace: Trace, count: int) -> list[dict[str, Any]]:
