@@ -12,10 +12,13 @@ from .meter import Meter
 from .scores import collected, put
 
 if TYPE_CHECKING:
+    from wlanlens.detection.thresholds import Thresholds
     from wlanlens.validation.counterfactual import PairScore
 
 
-def run(count: int, first: int, jobs: int | None, out: Path | None, as_json: bool, quiet: bool) -> int:
+def run(
+    count: int, first: int, thresholds: Thresholds, jobs: int | None, out: Path | None, as_json: bool, quiet: bool
+) -> int:
     """Score pairs of worlds; return the exit status."""
     from wlanlens.validation.counterfactual import faults, validate_counterfactual
 
@@ -23,7 +26,8 @@ def run(count: int, first: int, jobs: int | None, out: Path | None, as_json: boo
         _print(scores, out, as_json, quiet)
 
     meter = Meter(quiet=quiet)
-    scores = collected(validate_counterfactual(count, first, workers=jobs, progress=meter), meter, "worlds", show)
+    worlds = validate_counterfactual(count, first, thresholds=thresholds, workers=jobs, progress=meter)
+    scores = collected(worlds, meter, "worlds", show)
     show(scores)
     missed = faults(scores)
     for fault in missed:

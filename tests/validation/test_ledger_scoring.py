@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from wlanlens.validation.ledger_scoring import (
     scores,
     share_right,
     spread,
+    spread_of_worlds,
     verdict_score,
 )
 
@@ -36,6 +38,14 @@ def test_variation_is_the_share_of_life_in_a_wrong_category() -> None:
     assert made({"path": 10 * S}).worst == ("path", "rto_wait")
     assert spread([made({"path": 10 * S}), made({"path": 8 * S, "rto_wait": 2 * S})]) == pytest.approx((0.1, 0.19))
     assert spread([]) is None
+
+
+def test_each_world_counts_once() -> None:
+    right, wrong = made({"path": 8 * S, "rto_wait": 2 * S}), made({"queue": 10 * S})
+    many = [replace(wrong, world=2)] * 9
+    assert spread([right, *many]) == pytest.approx((1, 1))
+    assert spread_of_worlds([right, *many]) == pytest.approx((0.5, 0.95))
+    assert spread_of_worlds([]) is None
 
 
 def test_what_is_unknown_is_not_wrong() -> None:

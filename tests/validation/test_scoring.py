@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.detection.test_finding import make
 from wlanlens.detection.finding import MAY_BE_MISSED, Undecided
-from wlanlens.validation.scoring import Score, decidable, score, true_findings
+from wlanlens.validation.scoring import Score, decidable, in_sight, score, true_findings
 
 CODE = "spurious_timeout"
 
@@ -148,3 +148,35 @@ def test_time_that_a_finding_claims_is_decided() -> None:
     maybe = replace(event, confidence=MAY_BE_MISSED)
     case = Undecided(event.code, "", spans=((event.subject, 0, 9 * second),))
     assert decidable([maybe], [], [case], until_ns=20 * second) == ([], 0)
+
+
+def test_an_instant_in_undecided_time_is_left_open() -> None:
+    instant, second = make(2.0, 2.0), 10**9
+    case = Undecided(instant.code, "", spans=((instant.subject, second, 3 * second),))
+    assert decidable([instant], [], [case], until_ns=9 * second) == ([], 1)
+    assert decidable([instant], [instant], [case], until_ns=9 * second) == ([instant], 0)
+    elsewhere = replace(case, spans=((instant.subject, 3 * second, 4 * second),))
+    assert decidable([instant], [], [elsewhere], until_ns=9 * second) == ([instant], 0)
+
+
+def test_a_finding_that_sums_up_cases_counts_as_so_many() -> None:
+    """What is listed is found by itself; the rest of the time is nearly empty, and holds two more events."""
+    events = [replace(make(t, t + 0.1), subject=f"host {t}") for t in (0.0, 50.0, 99.0)]
+    rest = replace(make(40.0, 100.0, values={"cases_count": 2, "flows_count": 2}), subject="2 more flows")
+    result = of([events[0], rest], events)
+    assert (result.truth, result.recalled, result.found, result.right) == (3, 3, 3, 3)
+    assert true_findings([events[0], rest], events) == [True, True]
+    more = replace(rest, values={"cases_count": 5, "flows_count": 5})
+    result = of([events[0], more], events)
+    assert (result.truth, result.recalled, result.found, result.right) == (3, 3, 6, 3)
+    assert true_findings([events[0], more], events) == [True, False]
+
+
+def test_a_sum_of_cases_counts_those_in_sight() -> None:
+    """Two of its three cases are about hosts whose data another tap judges; a listed finding found one of these."""
+    hosts = ("near 1", "far 1", "far 2", "far 3")
+    events = [replace(make(10.0 * i, 10.0 * i + 1), subject=host) for i, host in enumerate(hosts)]
+    total = replace(make(0.0, 40.0, values={"cases_count": 3, "flows_count": 3}), subject="3 more flows", flow=None)
+    mine, truth = in_sight([events[1], total], events, lambda f: f.flow is None or f.subject.startswith("near"))
+    assert [f.values["cases_count"] for f in mine] == [1]
+    assert truth == events[:1]

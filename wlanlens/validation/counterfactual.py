@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.thresholds import Thresholds, checked
 from wlanlens.pipeline.analyze import analyze
 from wlanlens.simulation.config import World
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.validation.counterfactual_worlds import MOST_S, GivenWorld, pair
+from wlanlens.validation.counterfactual_worlds import GivenWorld, pair
 
 #: A world is judged where the cause changes the duration, or is said to change it, by this share: less is not named in a verdict.
 JUDGED_SHARE = 0.02
@@ -40,6 +43,8 @@ class PairScore:
         Whether there is a finding of that code.
     saved_s : float or None
         Sum of `saved_s` of its findings; None where none has one.
+    undecided : bool
+        Whether a detector of the cause said that this capture cannot decide.
     """
 
     number: int
@@ -49,6 +54,7 @@ class PairScore:
     after_s: float
     found: bool
     saved_s: float | None
+    undecided: bool = False
 
     @property
     def true_s(self) -> float:
@@ -78,27 +84,36 @@ class PairScore:
 
 @dataclass(frozen=True)
 class PairCase:
-    """What a worker gets: the pair's number and a folder for its files."""
+    """What a worker gets: the pair's number, a folder for its files, and thresholds that differ from their defaults."""
 
     number: int
     folder: str
+    thresholds: Thresholds = field(default_factory=dict)
 
 
 def validate_counterfactual(
-    count: int, seed: int = 1, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None
+    count: int,
+    seed: int = 1,
+    *,
+    thresholds: Thresholds | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[PairScore]:
     """Score the pairs `seed` to `seed + count - 1`, in order of completion.
 
     Parameters
     ----------
     count, seed : int
+    thresholds : mapping
+        Thresholds of detectors that differ from their defaults.
     workers : int
         Worker processes; by default one a core.
     progress : callable
         Called with (finished, all).
     """
+    changed = checked(thresholds)
     with temporary_folder("counterfactual") as place:
-        cases = [PairCase(number, str(place)) for number in range(seed, seed + count)]
+        cases = [PairCase(number, str(place), changed) for number in range(seed, seed + count)]
         tell = None if progress is None else lambda done: progress(done, count)
         with closing(sweep(judge_pair, cases, workers=workers, progress=tell, within=place)) as results:
             for _, score in results:
@@ -107,33 +122,41 @@ def validate_counterfactual(
 
 def judge_pair(case: PairCase) -> PairScore:
     """Simulate both worlds of a pair, analyse the captures of the first, and compare."""
-    made = pair(case.number)
+    drawn = pair(case.number)
+    made = drawn.made
     with run_folder(case.folder) as folder:
-        before = simulate(_scenario(made.before), folder, seed=case.number, taps=made.taps)
-        after = simulate(_scenario(made.after), seed=case.number)
+        before = simulate(_scenario(made.before, made.most_s), folder, seed=case.number, taps=made.taps)
+        after = simulate(_scenario(made.after, made.most_s), seed=case.number)
         out = folder / "analysis"
         try:
-            found = analyze([before.captures[tap] for tap in made.taps], out=out, report=False).findings
+            captures = [before.captures[tap] for tap in made.taps]
+            found = analyze(captures, out=out, report=False, thresholds=case.thresholds).findings
         finally:
             shutil.rmtree(out, ignore_errors=True)
+    about = [f for f in found if f.code in made.codes and _counts(f, made.only)]
     saved: dict[str, float] = {}
-    for f in found:
-        if f.code in made.codes and f.saved_s is not None:
+    for f in about:
+        if f.saved_s is not None:
             saved[f.code] = saved.get(f.code, 0.0) + f.saved_s
     code = max(saved, key=lambda name: saved[name], default=made.codes[0])
     return PairScore(
         number=case.number,
-        cause=made.cause,
+        cause=drawn.cause,
         code=code,
         before_s=_life_s(before),
         after_s=_life_s(after),
-        found=any(f.code in made.codes for f in found),
+        found=bool(about),
         saved_s=saved.get(code),
+        undecided=any(u.code in made.codes for u in found.undecided),
     )
 
 
-def _scenario(world: World) -> GivenWorld:
-    return GivenWorld(given=world, duration_s=MOST_S)
+def _counts(f: Finding, only: tuple[str, Any] | None) -> bool:
+    return only is None or f.values.get(only[0]) == only[1]
+
+
+def _scenario(world: World, most_s: float) -> GivenWorld:
+    return GivenWorld(given=world, duration_s=most_s)
 
 
 def _life_s(run: Run) -> float:
@@ -152,8 +175,9 @@ class Line:
     Attributes
     ----------
     cause, code : str
-    worlds, silent, undefined, small : int
-        All worlds; those without a finding although the change is large; with a finding without an estimate; with a small change.
+    worlds, undecided, silent, undefined, small : int
+        All worlds; those without a finding although the change is large, undecided or silent; with a finding without an estimate;
+        with a small change.
     judged, right, near : int
         Worlds with an estimate of a large change; right ones; those whose error is at most a fifth of the duration.
     """
@@ -161,6 +185,7 @@ class Line:
     cause: str
     code: str
     worlds: int
+    undecided: int
     silent: int
     undefined: int
     small: int
@@ -182,7 +207,8 @@ def _line(cause: str, scores: Sequence[PairScore]) -> Line:
         cause=cause,
         code=", ".join(sorted({score.code for score in scores})),
         worlds=len(scores),
-        silent=sum(not score.found and score.large for score in scores),
+        undecided=sum(not score.found and score.large and score.undecided for score in scores),
+        silent=sum(not score.found and score.large and not score.undecided for score in scores),
         undefined=sum(score.found and score.saved_s is None and score.large for score in scores),
         small=sum(not score.large for score in scores),
         judged=len(judged),

@@ -260,6 +260,15 @@ def spread(found: Iterable[LedgerScore]) -> tuple[float, float] | None:
     return (float(np.median(values)), float(np.percentile(values, 95))) if values else None
 
 
+def spread_of_worlds(found: Iterable[LedgerScore]) -> tuple[float, float] | None:
+    """The same of the mean of each world: a world with sixty connections counts once."""
+    worlds: dict[int, list[float]] = {}
+    for score in found:
+        worlds.setdefault(score.world, []).append(score.variation)
+    values = [float(np.mean(of)) for of in worlds.values()]
+    return (float(np.median(values)), float(np.percentile(values, 95))) if values else None
+
+
 def _subjects(ledger: pa.Table, subject: Callable[[int, str], str]) -> list[str]:
     known: dict[tuple[int, str], str] = {}
     out = []

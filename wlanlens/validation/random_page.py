@@ -10,7 +10,7 @@ from typing import Any
 from wlanlens.formatting import cut
 from wlanlens.tables import CATEGORIES
 from wlanlens.validation import page
-from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, share_right, spread
+from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, share_right, spread, spread_of_worlds
 from wlanlens.validation.random_validation import WorldScore
 from wlanlens.validation.summary import PRECISION, RECALL, Line, lines
 from wlanlens.validation.validate import chosen
@@ -110,7 +110,7 @@ def summary(worlds: Iterable[WorldScore], first: int, count: int, detectors: Ite
     return RandomValidation(tuple(ordered), first, count, tuple(made))
 
 
-_LEDGER = ("place", "directions", "s", "variation p50", "p95", "unknown", "right of known")
+_LEDGER = ("place", "directions", "s", "variation p50", "p95", "worlds p50", "p95", "unknown", "right of known")
 _SECONDS = ("category", *(f"{place}: {what}" for place in AT_SENDER for what in ("true s", "ledger s", "shared s")))
 _VERDICT = ("captures", "judged", "right", "share")
 _WORST = ("variation", "at", "direction", "life s", "too much", "too little", "repeat")
@@ -134,7 +134,7 @@ def _spoke(line: Line) -> bool:
 
 
 def _place(name: str, found: list[LedgerScore]) -> tuple[str, ...]:
-    limits = spread(found) or (0.0, 0.0)
+    limits, worlds = spread(found) or (0.0, 0.0), spread_of_worlds(found) or (0.0, 0.0)
     said = sum(sum(score.said.values()) for score in found)
     unknown = sum(score.said.get("unknown", 0) for score in found)
     life_s = sum(score.life_ns for score in found) / 1e9
@@ -145,6 +145,8 @@ def _place(name: str, found: list[LedgerScore]) -> tuple[str, ...]:
         f"{life_s:.0f}",
         f"{limits[0]:.1%}",
         f"{limits[1]:.1%}",
+        f"{worlds[0]:.1%}",
+        f"{worlds[1]:.1%}",
         f"{unknown / max(1, said):.1%}",
         "-" if right is None else f"{right:.1%}",
     )

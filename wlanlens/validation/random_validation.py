@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wlanlens.capture.decryption_keys import Keys
+from wlanlens.detection.thresholds import Thresholds, checked
 from wlanlens.errors import WlanlensError, did_you_mean
 from wlanlens.pipeline.analyze import analyze
 from wlanlens.pipeline.batch import cluster
@@ -43,6 +44,8 @@ class WorldCase:
         Parameters that are given.
     folder : str
         Folder for the captures; they are removed.
+    thresholds : dict
+        Thresholds of detectors that differ from their defaults.
     """
 
     number: int
@@ -50,6 +53,7 @@ class WorldCase:
     scenarios: tuple[str, ...] = ()
     settings: tuple[tuple[str, Any], ...] = ()
     folder: str = ""
+    thresholds: Thresholds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ def validate_random(
     detectors: Sequence[str] = (),
     scenarios: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
+    thresholds: Thresholds | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     security: Security | None = None,
@@ -108,6 +113,8 @@ def validate_random(
         Detectors to run, and scenarios to draw from; by default all.
     settings : mapping
         Parameters that are given, not drawn: at least one scenario must have each.
+    thresholds : mapping
+        Thresholds of detectors that differ from their defaults.
     workers : int
         Worker processes, each with a few hundred MB; by default one a core.
     scheduler, security : optional
@@ -115,7 +122,7 @@ def validate_random(
     progress : callable
         Called with (finished, all).
     """
-    wanted = chosen("detectors", detectors)
+    wanted, changed = chosen("detectors", detectors), checked(thresholds)
     names = chosen("scenarios", scenarios) if scenarios else ()
     given = tuple(sorted((settings or {}).items()))
     for name, _ in given:
@@ -126,7 +133,7 @@ def validate_random(
     numbers = range(seed, seed + count)
     if scheduler is not None:
         cluster.check(scheduler, security, Keys())
-        cases = [WorldCase(number, wanted, names, given) for number in numbers]
+        cases = [WorldCase(number, wanted, names, given, thresholds=changed) for number in numbers]
         with closing(cluster.spread(judge_world, cases, scheduler, workers, security)) as results:  # type: ignore[type-var]
             for done, (_, judged) in enumerate(results, 1):
                 yield judged
@@ -134,7 +141,7 @@ def validate_random(
                     progress(done, count)
         return
     with temporary_folder("validate") as place:
-        cases = [WorldCase(number, wanted, names, given, str(place)) for number in numbers]
+        cases = [WorldCase(number, wanted, names, given, str(place), changed) for number in numbers]
         tell = None if progress is None else lambda done: progress(done, count)
         with closing(sweep(judge_world, cases, workers=workers, progress=tell, within=place)) as results:
             for _, judged in results:
@@ -173,7 +180,9 @@ def _judged(
     run: Run, taps: tuple[str, ...], case: WorldCase, out: Path
 ) -> tuple[View, list[LedgerScore], VerdictScore]:
     try:
-        made = analyze([run.captures[tap] for tap in taps], out=out, only=case.codes, report=False)
+        made = analyze(
+            [run.captures[tap] for tap in taps], out=out, only=case.codes, report=False, thresholds=case.thresholds
+        )
         view = judged_findings(run, taps, case.codes, made.trace, made.findings)
         ledger = scores(case.number, run.facts, made.trace, taps)
         return view, ledger, verdict_score(case.number, run.facts, made.verdict.sentence, taps)

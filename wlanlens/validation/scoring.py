@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -84,6 +84,7 @@ def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms
     A finding is right if at least half of its time is that of true events; an event is found if at least half of
     its time is that of right findings. So one finding may cover several events in a row, and several findings one event.
     A finding that covers much more than the events is wrong and finds nothing. Subjects are compared only if both have one.
+    A finding that sums up cases of several flows (`cases_count`, `flows_count`) counts as so many, which find events in its time.
     An event whose confidence is at most `MAY_BE_MISSED` counts only if it is found.
 
     Parameters
@@ -107,9 +108,30 @@ def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms
 
 
 def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tolerance_ms: float = 5.0) -> list[bool]:
-    """Whether each finding of one code is right."""
+    """Whether each finding of one code is right; one that sums up cases if at least half of them are."""
     slack_ns = int(tolerance_ms * 1e6)
-    return [_covered(f, truth, slack_ns) for f in findings]
+    right = [_covered(f, truth, slack_ns) for f in findings]
+    single = [f for f, is_right in zip(findings, right, strict=True) if is_right and not _cases(f)]
+    for i in [i for i, f in enumerate(findings) if _cases(f)]:
+        rest = _inside(findings[i], [t for t in truth if not _covered(t, single, slack_ns)], slack_ns)
+        right[i] = len(rest) >= SHARED * _cases(findings[i])
+    return right
+
+
+def in_sight(
+    findings: Sequence[Finding], truth: Sequence[Finding], near: Callable[[Finding], bool], *, tolerance_ms: float = 5.0
+) -> tuple[list[Finding], list[Finding]]:
+    """Findings and true events of one code for which `near` holds. A finding that sums up cases keeps those that are near: its
+    number less the events out of sight that no other finding found."""
+    slack_ns = int(tolerance_ms * 1e6)
+    mine, events = list(filter(near, findings)), list(filter(near, truth))
+    if any(_cases(f) for f in mine):
+        far = [f for f in findings if not near(f)]
+        out = [t for t in truth if not near(t) and not _covered(t, far, slack_ns)]
+        for i in [i for i, f in enumerate(mine) if _cases(f)]:
+            left = max(1, _cases(mine[i]) - len(_inside(mine[i], out, slack_ns)))
+            mine[i] = replace(mine[i], values={**mine[i].values, "cases_count": left})
+    return mine, events
 
 
 def value_pairs(
@@ -165,7 +187,10 @@ def decidable(
             begin, last = min(a for a, _ in claimed), max(b for _, b in claimed)
             empty = end - start <= slack_ns and (start, end) != (event.t_start_ns, event.t_end_ns)
             start, end = (begin, last) if empty else (min(start, begin), max(end, last))
-        if end - start > slack_ns or claimed or (start, end) == (event.t_start_ns, event.t_end_ns):
+        # An instant cannot be cut.
+        within = any(a - slack_ns <= event.t_start_ns and event.t_end_ns <= b + slack_ns for a, b in mine)
+        whole_left = (start, end) == (event.t_start_ns, event.t_end_ns) and not within
+        if end - start > slack_ns or claimed or whole_left:
             kept.append(replace(event, t_start_ns=start, t_end_ns=end))
         else:
             left_out += event.confidence > MAY_BE_MISSED
@@ -173,8 +198,16 @@ def decidable(
 
 
 def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
+    sums, found = [f for f in found if _cases(f)], [f for f in found if not _cases(f)]
     right = [f for f in found if _covered(f, truth, slack_ns)]
     recalled = [t for t in truth if _covered(t, right, slack_ns)]
+    # What a finding that sums up cases stands for: events in its time that no other finding found, those that must be found first.
+    summed, cases = 0, sum(_cases(f) for f in sums)
+    for f in sums:
+        rest = _inside(f, [t for t in truth if t not in recalled], slack_ns)
+        rest = sorted(rest, key=lambda t: -t.confidence)[: _cases(f)]
+        summed += len(rest)
+        truth = [t for t in truth if t not in rest]
     truth = [t for t in truth if t.confidence > MAY_BE_MISSED or t in recalled]
     errors, cost_off = [], 0.0
     cost_found = cost_true = 0.0
@@ -184,8 +217,27 @@ def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: in
         reported, true = sum(f.cost_s for f in ours), sum(t.cost_s for t in theirs)
         cost_found, cost_true, cost_off = cost_found + reported, cost_true + true, cost_off + abs(reported - true)
     return Score(
-        code, len(truth), len(found), len(recalled), len(right), tuple(errors), cost_found, cost_true, cost_off
+        code,
+        len(truth) + summed,
+        len(found) + cases,
+        len(recalled) + summed,
+        len(right) + summed,
+        tuple(errors),
+        cost_found,
+        cost_true,
+        cost_off,
     )
+
+
+def _cases(finding: Finding) -> int:
+    """How many cases of several flows a finding sums up; 0 for one that is a case itself."""
+    value = finding.values.get("cases_count", 0) if "flows_count" in finding.values else 0
+    return value if isinstance(value, int) else 0
+
+
+def _inside(whole: Finding, events: Iterable[Finding], slack_ns: int) -> list[Finding]:
+    start, end = whole.t_start_ns - slack_ns, whole.t_end_ns + slack_ns
+    return [t for t in events if t.t_start_ns >= start and t.t_end_ns <= end]
 
 
 def _same(a: Finding, b: Finding) -> bool:

@@ -12,6 +12,7 @@ from wlanlens import registry
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.findings import Findings
 from wlanlens.detection.runner import detect
+from wlanlens.detection.thresholds import Thresholds, checked
 from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock
@@ -20,7 +21,7 @@ from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
 from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.trace import Trace
-from wlanlens.validation.scoring import Score, decidable, score, true_findings
+from wlanlens.validation.scoring import Score, decidable, in_sight, score, true_findings
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Case:
         Also judge the captures together, on one time axis.
     folder : str
         Folder for the captures until they are judged.
+    thresholds : dict
+        Thresholds of detectors that differ from their defaults.
     """
 
     scenario: str
@@ -47,6 +50,7 @@ class Case:
     parameters: tuple[tuple[str, Any], ...] = ()
     together: bool = False
     folder: str = ""
+    thresholds: Thresholds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,17 +128,20 @@ def validate(
     workers: int | None = None,
     together: bool = False,
     settings: Mapping[str, Any] | None = None,
+    thresholds: Thresholds | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Judged]:
     """Judge each scenario with each seed, in order of completion. `progress` is called with (finished, all).
 
-    `settings`: parameters of every scenario; an unknown one raises ScenarioError.
+    `settings`: parameters of every scenario; an unknown one raises ScenarioError. `thresholds`: those of detectors that differ from
+    their defaults.
     """
+    changed = checked(thresholds)
     wanted, names = chosen("detectors", detectors), chosen("scenarios", scenarios)
     with temporary_folder("validate") as place:
         # Seed by seed, so that an interrupted run covers all scenarios equally.
         given = tuple(sorted((settings or {}).items()))
-        cases = [Case(name, seed, wanted, given, together, str(place)) for seed in seeds for name in names]
+        cases = [Case(name, seed, wanted, given, together, str(place), changed) for seed in seeds for name in names]
         tell = None if progress is None else lambda done: progress(done, len(cases))
         with closing(sweep(judge, cases, workers=workers, progress=tell, within=place)) as results:
             for _, judged in results:
@@ -148,14 +155,16 @@ def judge(case: Case) -> Judged:
         views: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
         if case.together and len(views) > 1:
             views.append(tuple(run.captures))
-        return Judged(case.scenario, case.seed, tuple(judged_at(run, taps, case.codes) for taps in views))
+        return Judged(
+            case.scenario, case.seed, tuple(judged_at(run, taps, case.codes, case.thresholds) for taps in views)
+        )
 
 
-def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
+def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], thresholds: Thresholds | None = None) -> View:
     """The detectors' findings at some taps of a run against its truth."""
     # The detectors see only the captures.
     trace = align([run.captures[tap] for tap in taps])
-    return judged_findings(run, taps, wanted, trace, detect(trace, wanted))
+    return judged_findings(run, taps, wanted, trace, detect(trace, wanted, thresholds=thresholds))
 
 
 def judged_findings(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], trace: Trace, found: Findings) -> View:
@@ -178,9 +187,9 @@ def judged_findings(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], tr
         if code in decided and at_home(code, taps):
             near = _in_sight(run, home(code))
             open_ = [_spans_on_run_time(u, trace, clock) for u in found.undecided if u.code == code]
-            mine = list(filter(near, mine))
+            mine, events = in_sight(mine, truth, near)
             end = _true_ns(trace.duration_ns, trace, clock)
-            events, left_out = decidable(filter(near, truth), mine, open_, until_ns=end)
+            events, left_out = decidable(events, mine, open_, until_ns=end)
             view.scores[code] = score(mine, events).get(code, Score(code)) + Score(code, open=left_out)
     for state in found.states:
         view.undecided[state.code] = state.undecided

@@ -28,8 +28,15 @@ LEAST_ACKS = 20
 REGAINED_SHARE = 0.9
 #: ... and stays above this share for as long: a burst of ACKs alone does not count.
 STAYS_SHARE = 0.8
-#: Paces within these factors of the median are of the same rate.
-SAME_RATE = (0.7, 1.4)
+#: The paces of this share of the time, which are closer together than those of any other, are of the same rate.
+SAME_RATE_SHARE = 0.5
+
+
+#: ACKs looked at first for the one with which a rate was regained.
+_ACKS_AT_ONCE = 256
+#: Below any pace, bytes per ns: a byte in 1000 s.
+_LEAST_PACE = 1e-12
+_NEVER = np.iinfo(np.int64).max
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -83,20 +90,26 @@ class Delivery:
 
     def until(self, t_ns: int | Array) -> Array:
         """Bytes acknowledged up to a time."""
-        at = np.searchsorted(self.t_ns, t_ns, side="right") - 1
+        at = self.t_ns.searchsorted(t_ns, side="right") - 1
         return np.where(at >= 0, self.total_bytes[np.maximum(at, 0)], self.total_bytes[0])
+
+    @cached_property
+    def _as_floats(self) -> tuple[Array, Array]:
+        """Times and bytes as `numpy.interp` takes them."""
+        return self.t_ns.astype(np.float64), self.total_bytes.astype(np.float64)
 
     @cached_property
     def pace(self) -> Array:
         """Bytes per ns over the time after each ACK, at most to the end."""
         until = np.minimum(self.t_ns + self.horizon_ns, self.end_ns)
         # Between two ACKs the data arrives evenly: a horizon that ends there counts its part.
-        reached = np.interp(until, self.t_ns, self.total_bytes)
+        reached = np.interp(until, *self._as_floats)
         return np.asarray((reached - self.total_bytes) / np.maximum(until - self.t_ns, self.horizon_ns // 2))
 
     def usual(self, outside: Sequence[Span]) -> float:
-        """The rate outside of some spans, bytes per ns: the mean over the time with about the median pace.
+        """The rate outside of some spans, bytes per ns: the mean of the paces that are closest together.
 
+        A path or a window that is full has one pace, while a window that grows has a new one each round trip.
         `outside`: in order of time, without overlaps. Where no span of a horizon is outside, all that is outside counts.
         """
         ends = self.t_ns + self.horizon_ns
@@ -109,11 +122,16 @@ class Delivery:
         gap = np.diff(self.t_ns, append=self.t_ns[-1])
         if not size[free].sum() > 0:
             return self._mean(outside)
-        order = np.argsort(self.pace[free], kind="stable")
-        place = np.searchsorted(np.cumsum(size[free][order]), size[free].sum() / 2)
-        median = float(self.pace[free][order][min(int(place), len(order) - 1)])
-        same = free & (self.pace >= SAME_RATE[0] * median) & (self.pace <= SAME_RATE[1] * median)
-        return float(np.average(self.pace[same], weights=gap[same])) if gap[same].sum() else median
+        pace, time = self.pace[free], gap[free].astype(np.float64)
+        order = np.argsort(pace, kind="stable")
+        pace, time = pace[order], time[order]
+        until = np.concatenate(([0.0], np.cumsum(time)))
+        first = np.arange(len(pace))
+        last = until.searchsorted(until[first] + SAME_RATE_SHARE * until[-1] * (1 - 1e-9))
+        first, last = first[last <= len(pace)], last[last <= len(pace)]
+        narrowest = int(np.argmin(pace[last - 1] / np.maximum(pace[first], _LEAST_PACE)))
+        same = slice(first[narrowest], last[narrowest])
+        return float(np.average(pace[same], weights=time[same])) if time[same].sum() else float(pace[same].mean())
 
     def _mean(self, outside: Sequence[Span]) -> float:
         """Bytes per ns outside of some spans."""
@@ -145,53 +163,71 @@ class Delivery:
         At most `limit_ns`, where the next trouble begins, and at most the last ACK.
         """
         limit = min(limit_ns, self.end_ns)
-        first, last = np.searchsorted(self.t_ns, [after_ns, limit])
-        pace, t = self.pace[first:last], self.t_ns[first:last]
-        back, slow = np.flatnonzero(pace >= REGAINED_SHARE * rate), np.flatnonzero(pace < STAYS_SHARE * rate)
-        # The next ACK with a slow pace after each; none: the end.
-        after = np.append(t[slow], np.iinfo(np.int64).max)[np.searchsorted(slow, back)]
-        stays = back[after >= np.minimum(t[back] + self.horizon_ns, limit)]
-        if len(stays):
-            return max(after_ns, int(t[stays[0]]))
-        return max(after_ns, limit)
+        first, last = self.t_ns.searchsorted([after_ns, limit]).tolist()
+        # The rate is regained soon as a rule: look at some ACKs, and at more only where they do not show it.
+        count = _ACKS_AT_ONCE
+        while True:
+            end = min(first + count, last)
+            pace, t = self.pace[first:end], self.t_ns[first:end]
+            back, slow = (pace >= REGAINED_SHARE * rate).nonzero()[0], (pace < STAYS_SHARE * rate).nonzero()[0]
+            # The next ACK with a slow pace after each. Where these ACKs hold none: none before the next ACK, or none at all.
+            beyond = _NEVER if end == last else int(self.t_ns[end])
+            after = np.append(t[slow], beyond)[slow.searchsorted(back)]
+            stays = back[after >= np.minimum(t[back] + self.horizon_ns, limit)]
+            if len(stays):
+                return max(after_ns, int(t[stays[0]]))
+            if end == last:
+                return max(after_ns, limit)
+            count *= 8
 
-    def setback_s(self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False) -> float:
+    def setback_s(
+        self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False, since_ns: int = 0
+    ) -> float:
         """Seconds by which a transfer fell behind its rate in a span and until it had that rate again.
 
         What was acknowledged in that time would have taken its own time at the rate; the rest of the time was lost. A burst of
         ACKs just after the end belongs to the span: the data had been delivered in it. `after_ack`: the span begins with an ACK that
-        ended a silence, and the silence does not count.
+        ended a silence, and the silence does not count. `since_ns`: what came before belongs to another trouble.
         """
         if rate <= 0 or not len(self.t_ns):
             return max(0, end_ns - start_ns) / 1e9
         back = self.regained_ns(end_ns, rate, limit_ns)
-        # The pace from then on counts data up to the first ACK after the horizon.
-        reach = min(int(np.searchsorted(self.t_ns, min(back + self.horizon_ns, limit_ns))), len(self.t_ns) - 1)
+        # One of a burst of ACKs stands for all, as before the span.
+        reach = min(int(self.t_ns.searchsorted(min(back + self.period_ns, limit_ns))), len(self.t_ns) - 1)
         last = max(back, min(int(self.t_ns[reach]), limit_ns))
-        # The last ACK of a transfer may wait for the delayed-ACK timer, with or without the trouble.
-        since = max(end_ns, back - self.period_ns) if back >= self.end_ns else back
-        at = np.append(self.t_ns[(self.t_ns >= since) & (self.t_ns <= last)], back)
+        since = back
+        if back >= min(limit_ns, self.end_ns):
+            # The next trouble begins with a silence, and the last ACK of a transfer may wait for the delayed-ACK timer.
+            newest = int(self.t_ns[max(0, int(self.t_ns.searchsorted(back, side="right")) - 1)])
+            since = max(end_ns, newest - self.period_ns)
+        regained = self._between(since, last)
+        lag_ns = self._lag(regained if len(regained) else np.array([back]), rate).min()
         if after_ack:
-            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.period_ns)]
+            ended = self._between(start_ns, start_ns + self.period_ns)
             before = ended if len(ended) else np.array([end_ns])
             # Everything is acknowledged then: the next ACK comes a round trip later, whatever the sender does.
-            lag_ns = self._lag(at, rate).min() - self._lag(before, rate).min() - self.trip_ns
-            return float(max(0.0, lag_ns)) / 1e9
-        first = self._at_rate_until(start_ns, rate)
+            return float(max(0.0, lag_ns - self._lag(before, rate).min() - self.trip_ns)) / 1e9
+        began = max(int(self.t_ns[self._at_rate_until(start_ns, rate)]), min(since_ns, start_ns))
         # One of a burst of ACKs stands for all.
-        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.period_ns)]
-        return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
+        before = self._between(max(since_ns, began - self.period_ns), began)
+        if not len(before):
+            before = np.array([began])
+        return float(max(0.0, lag_ns - self._lag(before, rate).min())) / 1e9
+
+    def _between(self, start_ns: int, end_ns: int) -> Array:
+        """Times of the ACKs from one time to another, both included."""
+        return self.t_ns[self.t_ns.searchsorted(start_ns) : self.t_ns.searchsorted(end_ns, side="right")]
 
     def _at_rate_until(self, t_ns: int, rate: float) -> int:
         """The last ACK until a time up to which the transfer had its rate: a silence begins before it is noticed.
 
         Of the ACKs of a horizon before the time; the last of them where none qualifies.
         """
-        last = max(0, int(np.searchsorted(self.t_ns, t_ns, side="right")) - 1)
-        first = int(np.searchsorted(self.t_ns, t_ns - self.horizon_ns))
+        last = max(0, int(self.t_ns.searchsorted(t_ns, side="right")) - 1)
+        first = int(self.t_ns.searchsorted(t_ns - self.horizon_ns))
         since = np.maximum(self.t_ns[first : last + 1] - self.horizon_ns, self.t_ns[0])
-        come = self.total_bytes[first : last + 1] - np.interp(since, self.t_ns, self.total_bytes)
-        good = np.flatnonzero(come >= REGAINED_SHARE * rate * self.horizon_ns)
+        come = self.total_bytes[first : last + 1] - np.interp(since, *self._as_floats)
+        good = (come >= REGAINED_SHARE * rate * self.horizon_ns).nonzero()[0]
         return first + int(good[-1]) if len(good) else last
 
     def _lag(self, t_ns: Array, rate: float) -> Array:

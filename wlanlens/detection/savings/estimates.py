@@ -31,6 +31,10 @@ _PATH_RATE = "The path would have carried the data at the rate that the spacing 
 _READER = "The receiver would have read all the time, and the transfer would have gone on at its rate before and after."
 _COST = "Nothing else would have become the limit, and the lost time would have been used in full."
 _AIR_FULL = "The air would have carried the same packets, each at the best rate."
+_AIR_SHARED = "The transfer would have used this airtime as far as it used the rest."
+_FIRST_TRY = "Each packet would have arrived at its first transmission, and the transfer would have filled the air."
+_FAST = "A fast retransmit would have repaired the loss and halved the window."
+_ONCE = "The sender would have reduced its window once and repaired one loss a round trip, as NewReno does."
 _BUS = "The air would have carried what the faster bus gives it."
 
 #: Categories of the ledger in which a sender repairs losses.
@@ -102,7 +106,12 @@ class Context:
 
 
 def _setbacks(
-    f: Finding, transfer: Transfer, context: Context, spans: Sequence[Span], *, after_ack: bool = False
+    f: Finding,
+    transfer: Transfer,
+    context: Context,
+    spans: Sequence[Span],
+    *,
+    after_ack: bool = False,
 ) -> float:
     """Seconds by which some spans of a finding set a transfer back; one ends where the next of the same code begins.
 
@@ -111,16 +120,16 @@ def _setbacks(
     own = merged(spans)
     other = context.troubles.get((transfer.flow, transfer.direction), [])
     rate = transfer.usual_rate([*other, *own])
-    last = transfer.delivery.end_ns
     total = 0.0
+    since = 0
     for i, (start, end) in enumerate(own):
         later = context.next_start_ns(f, end) if i + 1 == len(own) else own[i + 1][0]
         if after_ack:
             # Recovery does not cause the next silence: what follows, of whatever kind, is another matter.
             begins = [other_start for other_start, _ in other if other_start >= end]
             later = begins[0] if begins else None
-        limit = last if later is None else later
-        total += transfer.delivery.setback_s(start, end, rate, limit, after_ack=after_ack)
+        total += transfer.setback_s((start, end), rate, later, after_ack=after_ack, since_ns=since)
+        since = end
     return total
 
 
@@ -157,10 +166,9 @@ def _window(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     window = f.values.get("window_bytes")
     if not isinstance(window, int) or window < _TRAIN_SEGMENTS * transfer.segment_bytes:
         return (saved_s, _READER) if closed else None
-    delivery = transfer.delivery
-    rate = max(delivery.path_rate(), transfer.usual_rate([*closed, *limited]))
+    rate = max(transfer.delivery.path_rate(), transfer.usual_rate([*closed, *limited]))
     for start, end in limited:
-        acked = float(delivery.until(end) - delivery.until(start))
+        acked = transfer.acked_bytes(start, end)
         saved_s += max(0.0, end - start - acked / rate) / 1e9 if rate > 0 else 0.0
     return saved_s, _PATH_RATE
 
@@ -190,6 +198,49 @@ def _rates(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     return excess_s + (idle_s * excess_s / of_all_s if of_all_s > 0 else 0.0), _AIR_FULL
 
 
+def _overhead(f: Finding, transfer: Transfer, _: Context) -> Estimate:
+    """Of the overhead during the transfer's life, the share that its packets had to wait for."""
+    length_s = (f.t_end_ns - f.t_start_ns) / 1e9
+    life_s = (min(f.t_end_ns, transfer.end_ns) - max(f.t_start_ns, transfer.start_ns)) / 1e9
+    busy_s = transfer.air_s(transfer.start_ns, transfer.end_ns)
+    if busy_s is None or life_s <= 0 or length_s <= 0:
+        return None
+    overhead_s = f.cost_s * life_s / length_s
+    # A beacon while the stations have nothing to send delays nothing.
+    used = min(1.0, busy_s / (life_s - overhead_s)) if life_s > overhead_s else 1.0
+    return overhead_s * used, _AIR_SHARED
+
+
+def _failures(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """The life of the transfer less the time that its packets take on the air, each transmitted once."""
+    start, end = transfer.start_ns, transfer.end_ns
+    once_s = transfer.air_s(start, end, once=True)
+    if once_s is None:
+        return None
+    # Errors on the way of data and on that of ACKs make two findings.
+    of_all_s = sum(g.cost_s for g in context.findings if g.code == f.code)
+    return max(0.0, (end - start) / 1e9 - once_s) * f.cost_s / of_all_s, _FIRST_TRY
+
+
+def _without_timer(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """The setback, less that of a fast retransmit."""
+    return _setbacks(f, transfer, context, [(f.t_start_ns, f.t_end_ns)]) - _repair_s(f, transfer, context, 1), _FAST
+
+
+def _reduced_once(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """The setback, less that of a recovery with one reduction."""
+    losses = transfer.left_edges(f.t_start_ns, f.t_end_ns)
+    return _setbacks(f, transfer, context, [(f.t_start_ns, f.t_end_ns)]) - _repair_s(
+        f, transfer, context, losses
+    ), _ONCE
+
+
+def _repair_s(f: Finding, transfer: Transfer, context: Context, losses: int) -> float:
+    rate = transfer.usual_rate([*context.troubles.get((transfer.flow, transfer.direction), [])])
+    reduced = any(end < f.t_start_ns for _, end in transfer.spent(_AFTER_LOSS, transfer.start_ns, f.t_start_ns))
+    return transfer.repair_s(f.t_start_ns, rate, losses, reduced=reduced)
+
+
 Method = Callable[[Finding, Transfer, Context], Estimate]
 
 #: How a detector's `saving` is estimated.
@@ -202,10 +253,14 @@ _METHODS: dict[str, Method] = {
     "cost": _cost,
     "bus": _bus,
     "rates": _rates,
+    "overhead": _overhead,
+    "failures": _failures,
+    "fast": _without_timer,
+    "once": _reduced_once,
 }
 
 #: Those of single events that stop or slow a transfer for a while.
-_EPISODES = ("setback", "recovery", "backoff")
+_EPISODES = ("setback", "recovery", "backoff", "fast", "once")
 
 #: The names of `_METHODS`, for the contract of detectors.
 SAVINGS = tuple(_METHODS)

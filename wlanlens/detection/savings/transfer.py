@@ -9,10 +9,12 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.savings.delivery import Delivery, Span, merged
+from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.air import Air
+from wlanlens.detection.toolkit.air_vectors import Transmissions
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.tables.columns import NULL
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -22,6 +24,12 @@ _LEAST_ACKS = 3
 
 #: A finding about stations or a bus concerns a transfer where there are at most this many directions with data.
 _MOST_KEYS = 8
+
+#: Of fewer packets the mean backoff is a matter of chance.
+_LEAST_PACKETS = 50
+
+#: Where no window was advertised.
+_NO_WINDOW = 1 << 62
 
 #: States in which the receiver's window limits a sender.
 _WINDOW = ("zero_window", "window_limited", "delayed_ack")
@@ -34,6 +42,7 @@ class Transfer:
     ----------
     flow, direction : int, str
     delivery : Delivery
+        By the clock of `busy_ns`, which stands still while the application sends nothing: it would have paused all the same.
     """
 
     def __init__(self, tables: Tables, key: int) -> None:
@@ -42,14 +51,43 @@ class Transfer:
         acks = tables.acks.of_key(key ^ 1)
         self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
         self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
+        self._pauses = np.array(self.spent(("application",), self.start_ns, self.end_ns), np.int64).reshape(-1, 2)
         self._rates: dict[tuple[Span, ...], float] = {}
         trips = self._states["rtt_min_ns"]
         trips = trips[trips != NULL]
-        self.delivery = Delivery.of(acks["t_ns"], acks["rel_ack"], int(trips.min()) if len(trips) else 0)
+        self.delivery = Delivery.of(self._busy(acks["t_ns"]), acks["rel_ack"], int(trips.min()) if len(trips) else 0)
+
+    def _busy(self, t_ns: Array) -> Array:
+        """Times less the application's pauses before them."""
+        if not len(self._pauses):
+            return t_ns
+        begin, end = self._pauses.T
+        before = np.concatenate(([0], np.cumsum(end - begin)))
+        at = begin.searchsorted(t_ns, side="right")
+        # Inside a pause only its part until then.
+        ahead = np.where(at > 0, np.maximum(end[at - 1] - t_ns, 0), 0)
+        return np.asarray(t_ns - (before[at] - ahead))
+
+    def busy_ns(self, t_ns: int) -> int:
+        """A time less the application's pauses before it."""
+        return int(self._busy(np.array([t_ns]))[0])
+
+    def acked_bytes(self, start_ns: int, end_ns: int) -> int:
+        """Bytes that were acknowledged from one time to another."""
+        there = self.delivery.until(self._busy(np.array([start_ns, end_ns])))
+        return int(there[1] - there[0])
+
+    def setback_s(
+        self, span: Span, rate: float, later_ns: int | None, *, after_ack: bool = False, since_ns: int = 0
+    ) -> float:
+        """`Delivery.setback_s` of a span; `later_ns`: when the next trouble begins, if there is one."""
+        start, end, since = self._busy(np.array([*span, since_ns])).tolist()
+        limit = self.delivery.end_ns if later_ns is None else self.busy_ns(later_ns)
+        return self.delivery.setback_s(start, end, rate, limit, after_ack=after_ack, since_ns=since)
 
     def usual_rate(self, outside: list[Span]) -> float:
         """Its rate outside of some spans, bytes per ns; computed once for findings with the same spans."""
-        spans = tuple(merged(outside))
+        spans = tuple(merged([(self.busy_ns(start), self.busy_ns(end)) for start, end in outside]))
         if spans not in self._rates:
             self._rates[spans] = self.delivery.usual(spans)
         return self._rates[spans]
@@ -86,14 +124,82 @@ class Transfer:
             out[0 if (closed & (start >= a) & (end <= b)).any() else 1].append((a, b))
         return out
 
-    def air_s(self, start_ns: int, end_ns: int) -> float | None:
-        """Time that the transmissions of a span take on the air, with spaces and mean backoff; None without a capture of it."""
+    def repair_s(self, t_ns: int, rate: float, losses: int, *, reduced: bool) -> float:
+        """Seconds that fast retransmits at a time cost, of which each repairs one loss of a window (RFC 6582).
+
+        `rate`: the usual one, bytes per ns. `reduced`: whether the sender had reduced its window before. A sender that has filled
+        the receiver's window sends nothing new until the ACK of the retransmission comes, a round trip for each loss. Then it
+        goes on with half of its window and adds a segment each round trip; where half of it still fills the path, nothing is
+        lost. Slow start makes cwnd twice what the receiver's window lets it use (Linux: `tcp_is_cwnd_limited`): half of that is
+        what it used before.
+        """
+        trip_ns = self.delivery.trip_ns
+        if rate <= 0 or trip_ns <= 0:
+            return 0.0
+        flight, window = self._flight(t_ns)
+        filled = flight + self.segment_bytes > window
+        silent_ns = losses * trip_ns if filled else 0
+        if filled and not reduced:
+            return silent_ns / 1e9
+        grown = flight / 2 + self.segment_bytes * np.arange(max(1, flight // self.segment_bytes))
+        return (silent_ns + float(np.maximum(0.0, 1.0 - grown / (rate * trip_ns)).sum()) * trip_ns) / 1e9
+
+    def left_edges(self, start_ns: int, end_ns: int) -> int:
+        """Segments that were retransmitted as the first one not acknowledged, in a span of time."""
+        sent = self._facts.rows(
+            "segments", ["t_ns", "packet", "rel_seq"], where={"transmission": ("retransmission",)},
+            valid=("t_ns", "rel_seq"), keys=np.array([self._key]),
+        )  # fmt: skip
+        sent = sent.take((sent["t_ns"] >= start_ns) & (sent["t_ns"] <= end_ns))
+        edge = self._facts.cached(Acks).highest_before(sent.key, sent["packet"]) == sent["rel_seq"]
+        return len(np.unique(sent["rel_seq"][edge]))
+
+    def _flight(self, t_ns: int) -> tuple[int, int]:
+        """Bytes in flight after the last data at or before a time, and the receiver's window; 0 before the first."""
+        sent = self._facts.rows(
+            "segments", ["t_ns", "flight_bytes", "peer_window_bytes"], where={"kind": ("data",)},
+            valid=("t_ns", "flight_bytes"), keys=np.array([self._key]),
+        )  # fmt: skip
+        before = np.flatnonzero(sent["t_ns"] <= t_ns)
+        if not len(before):
+            return 0, 0
+        window = int(sent["peer_window_bytes"][before[-1]])
+        return int(sent["flight_bytes"][before[-1]]), window if window != NULL else _NO_WINDOW
+
+    def air_s(self, start_ns: int, end_ns: int, *, once: bool = False) -> float | None:
+        """Time that the transmissions of a span take on the air, with spaces and mean backoff; None without a capture of it.
+
+        `once`: as if each packet had been transmitted once.
+        """
         if not self._facts.trace.has("frames") or not self._facts.trace.table("frames").num_rows:
             return None
         sent = self._facts.cached(Air).transmissions
         mine = (sent.t_ns >= start_ns) & (sent.t_ns <= end_ns)
-        took_us = transmission_us(sent.airtime_us[mine], sent.rate_mbps[mine], sent.nth[mine])
-        return float(np.nansum(took_us)) / 1e6
+        if not once:
+            took_us = transmission_us(sent.airtime_us[mine], sent.rate_mbps[mine], sent.nth[mine])
+            return float(np.nansum(took_us)) / 1e6
+        # The last one heard shows what became of a packet; one that was given up comes again as another packet.
+        mine &= np.append(sent.exchange[1:] != sent.exchange[:-1], [True])[: len(mine)] & (sent.bad != 1)
+        took_us = transmission_us(sent.airtime_us[mine], sent.rate_mbps[mine], np.zeros(int(mine.sum())))
+        return float(np.nansum(took_us)) / 1e6 * _shared_backoff(sent)
+
+
+def _shared_backoff(sent: Transmissions) -> float:
+    """The time from one packet to the next on a busy channel, as a share of what its transmission takes alone.
+
+    Stations that wait at the same time count their backoff down together. From packets that arrived at their first transmission and
+    were followed by another before both could have taken their time alone: timestamps mark the begin or the end of a frame.
+    """
+    order = np.argsort(sent.t_ns, kind="stable")
+    first = (sent.nth[order] == 0) & (sent.bad[order] == 0)
+    clean = np.flatnonzero(first[:-1] & (sent.nth[order][1:] == 0))
+    here, following = order[clean], order[clean + 1]
+    took_us, next_us = (transmission_us(sent.airtime_us[i], sent.rate_mbps[i], sent.nth[i]) for i in (here, following))
+    gap_us = (sent.t_ns[following] - sent.t_ns[here]) / 1e3
+    busy = gap_us <= took_us + next_us
+    if int(busy.sum()) < _LEAST_PACKETS:
+        return 1.0
+    return min(1.0, float(gap_us[busy].sum() / took_us[busy].sum()))
 
 
 class Tables:
@@ -128,7 +234,7 @@ class Transfers:
         some = [t for key in self._keys.values() if (t := self._get(key)) is not None]
         return max(
             some,
-            key=lambda t: int(t.delivery.until(f.t_end_ns) - t.delivery.until(f.t_start_ns)),
+            key=lambda t: t.acked_bytes(f.t_start_ns, f.t_end_ns),
             default=None,
         )
 
