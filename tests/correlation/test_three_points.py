@@ -119,3 +119,18 @@ def test_links_do_not_depend_on_the_order_of_captures(tmp_path: Path, name: str)
     assert links.row_count.max() > 3
     one, other = (t[columns].sort_values(by).reset_index(drop=True) for t in (links, back))
     assert one.equals(other)
+
+
+def test_the_capture_of_another_host_is_not_on_a_path(tmp_path: Path) -> None:
+    # The third capture is that of one station; the other stations' packets never pass it, so none of them was lost before it.
+    run = simulate("many_downloads", tmp_path, seed=3, duration_s=1.0)
+    trace = wl.align(list(run.captures.values()))
+    assert [c.point for c in trace.captures][1:] == ["air", "receiver"]
+    links = trace.table("links").to_pandas()
+    flows = trace.table("flows").to_pandas()
+    there = flows[flows.capture == trace.captures[2].name].flow.unique()
+    mine = links[links.flow.isin(there)]
+    assert (mine.arrival == "arrived").sum() > 10
+    others = links[links.flow.notna() & ~links.flow.isin(there)]
+    assert len(others) > 100
+    assert set(others.arrival) == {"unknown"}

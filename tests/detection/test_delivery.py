@@ -42,6 +42,14 @@ def test_a_slow_start_after_the_silence_counts() -> None:
     assert setback_s(d, 1000, 1500) == pytest.approx(0.8, abs=0.02)
 
 
+def test_a_rate_regained_after_thousands_of_acks_is_found() -> None:
+    d = acks((0, 1000, 1), (1500, 9500, 4), (9500, 12000, 1))
+    rate = SEGMENT / MS
+    assert d.regained_ns(1500 * MS, rate, d.end_ns) == pytest.approx(9500 * MS, abs=30 * MS)
+    # The pace is good again, but not for long enough before the limit, until the last ACK.
+    assert d.regained_ns(1500 * MS, rate, 9000 * MS) == 9000 * MS
+
+
 def test_a_trouble_ends_where_the_next_begins() -> None:
     d = acks((0, 1000, 1), (1500, 1900, 4), (2500, 4000, 1))
     rate = d.usual([(1000 * MS, 2500 * MS)])
@@ -54,6 +62,22 @@ def test_losses_noticed_late_began_with_the_silence() -> None:
     """ACKs stop at 1000 ms; the span begins with the third duplicate ACK at 1030 ms."""
     d = acks((0, 1000, 1), (1500, 3000, 1))
     assert setback_s(d, 1030, 1500) == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_usual_rate_is_that_of_most_of_the_time() -> None:
+    """A window that grows for a third of the time has many paces; the full path has one."""
+    grows = [(200.0 * i, 200.0 * (i + 1), 4 - 0.5 * i) for i in range(5)]
+    assert acks(*grows, (1000, 3000, 1)).usual([]) == pytest.approx(SEGMENT / MS, rel=0.001)
+
+
+def test_a_trouble_ends_where_the_silence_of_the_next_begins() -> None:
+    """The next loss is noticed at 1750 ms, but its ACKs stopped at 1700 ms: those 50 ms are not the first one's."""
+    d = acks((0, 1000, 1), (1500, 1700, 1), (2000, 3000, 1))
+    rate = d.usual([(1000 * MS, 1500 * MS), (1700 * MS, 2000 * MS)])
+    first = d.setback_s(1000 * MS, 1500 * MS, rate, 1750 * MS)
+    second = d.setback_s(1750 * MS, 2000 * MS, rate, d.end_ns, since_ns=1500 * MS)
+    assert first == pytest.approx(0.5, abs=0.01)
+    assert second == pytest.approx(0.3, abs=0.01)
 
 
 def test_the_path_rate_is_that_inside_trains() -> None:

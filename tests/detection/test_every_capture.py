@@ -64,6 +64,10 @@ def _costs(made: wl.Analysis) -> Iterator[str]:
             most = sum(ns for category, ns in spent[key].items() if not tool.explains or category in tool.explains)
             if f.cost_s > most / 1e9 * 1.001 + 1e-6:
                 yield f"{f.code} costs {f.cost_s} s of {most / 1e9} s that it explains"
+            # Without the cause the application would have paused all the same.
+            busy = sum(ns for category, ns in spent[key].items() if category != "application")
+            if (f.saved_s or 0.0) > busy / 1e9 * 1.001 + 1e-6:
+                yield f"{f.code} saves {f.saved_s} s of {busy / 1e9} s in which the application did not pause"
 
 
 def _verdict(made: wl.Analysis) -> Iterator[str]:

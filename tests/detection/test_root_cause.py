@@ -28,6 +28,8 @@ def finding(
         # Of losses over the whole life, the cost says it.
         (finding("packet_loss", 0, 60, 2.0), finding("startup_overflow", 1, 3, 1.5), "startup_overflow"),
         (finding("packet_loss", 0, 60, 9.0), finding("startup_overflow", 1, 3, 1.5), ""),
+        # The timer backs off because nobody answers, not the other way round.
+        (finding("idle_backoff", 1, 81, 80.0), finding("no_answer", 1, 82, 80.0), "no_answer"),
         (
             finding("burst_loss", 0, 9, flow=None, subject="station a > b"),
             finding("rate_thrashing", 0, 8, flow=None, subject="station a > b"),

@@ -34,10 +34,15 @@ def test_without_a_transfer_it_is_not_run(segments: tuple[dict[str, Any], ...], 
     assert state("spurious_timeout", *segments) == ("not_run", reason)
 
 
-def test_frames_that_nobody_can_read_need_a_key() -> None:
+def test_a_key_is_asked_for_only_where_frames_are_encrypted() -> None:
+    protected = {**FRAME, "carries": "protected", "ta": "02:00:00:00:00:01", "ra": "02:00:00:00:00:02"}
+    made, reason = state("spurious_timeout", frames=[protected])
+    assert made == "not_run"
+    assert "give the passphrase of the network with --key-file" in reason
     made, reason = state("spurious_timeout", frames=[FRAME])
     assert made == "not_run"
-    assert "give the network's key" in reason
+    assert "key" not in reason
+    assert "capture whole frames while a transfer runs" in reason
 
 
 def test_a_transfer_with_its_acks_is_fine() -> None:

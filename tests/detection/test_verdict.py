@@ -32,7 +32,7 @@ def verdict(
 
 def causes(made: Verdict) -> str:
     """The sentence without the time that was not lost."""
-    return re.sub(r"; the rest: [^;]*?(?=\.( |$))", "", made.sentence)
+    return re.sub(r"; (the rest|overall): [^;]*?(?=\.( |$))", "", made.sentence)
 
 
 def test_timeouts_and_why() -> None:
@@ -149,6 +149,8 @@ def test_what_explains_the_time(code: str, values: dict[str, float], words: str)
         "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; it spent 1 s (25 %) in fast recovery; "
         f"{words}, which explains 500 ms (12 %)."
     )
+    # These 500 ms lie within the path's 3 s, so the path is no rest.
+    assert made.sentence.endswith("; overall: path transfer 3 s (75 %).")
     others = (replace(found, cost_s=0.04), replace(found, flow=1), replace(found, direction="b2a"))
     for other in others:  # too little, or of another flow
         assert "explains" not in causes(verdict([("transfer", 4)], findings=(other,)))
@@ -276,7 +278,15 @@ def test_a_path_that_a_finding_explains_is_not_called_healthy() -> None:
     found = Finding("burst_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence="station a: frames failed.")
     sentence = verdict([("path", 4.0)], findings=(found,)).sentence
     assert "nothing in this capture slowed it" not in sentence
-    assert sentence.endswith("frames failed.")
+    assert sentence.endswith(" Station a: frames failed.")
+
+
+def test_the_costliest_finding_precedes_the_estimate_without_it() -> None:
+    lost = "10.0.0.1:40000 > 10.0.0.2:5001: 3 of 90 data segments were lost."
+    found = Finding("packet_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence=lost, flow=0, direction="a2b")
+    found = replace(found, saved_s=1.0, saved_assumption="A.", values={"lost_count": 3})
+    sentence = verdict([("window_limited", 1.0), ("path", 9.0)], findings=(found,)).sentence
+    assert sentence.endswith(". 3 of 90 data segments were lost. Without this (packet loss): 9 s (estimate).")
 
 
 def test_times_that_jump_by_years_limit_nothing() -> None:

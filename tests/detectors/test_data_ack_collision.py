@@ -34,6 +34,17 @@ def test_ties_that_were_heard() -> None:
     assert finding.values["pairs_heard_count"] == 0
 
 
+def test_ties_that_chance_may_explain_are_undecided() -> None:
+    made = worlds.trace("collisions", 3)
+    found, (open_,) = run(CODE, made, chance_share=0.0)
+    assert not found
+    assert "chance may explain" in open_.sentence
+    assert open_.spans[0][0] == SUBJECT_AB
+    assert run(CODE, made, chance_share=0.0, open_share=0.0) == ([], [])
+    # Where so many fail, one fails near any other.
+    assert len(run(CODE, made, chance_share=0.0, open_share=0.0, common_share=0.0)[1]) == 1
+
+
 def test_encrypted_is_undecided() -> None:
     made = worlds.made("collisions", 3).trace()
     table = made.table("exchanges")

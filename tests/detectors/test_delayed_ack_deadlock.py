@@ -39,6 +39,21 @@ def test_the_cost_is_each_wait_less_the_round_trip() -> None:
     assert "cwnd was one segment" in found.sentence
 
 
+def test_waits_of_different_lengths_are_undecided() -> None:
+    """A timer runs equally long each time; frames that are late on the air do not."""
+    rows: list[dict[str, object]] = []
+    t = 1000.0
+    for i, wait_ms in enumerate((35.0, 80.0, 50.0, 110.0, 60.0, 60.0)):
+        rows.append(data(2 * i + 1, t, 1 + i * MSS, peer_window_bytes=32_768))
+        rows.append(ack(2 * i + 2, t + wait_ms, 1 + (i + 1) * MSS))
+        t += wait_ms + 0.02
+    found, (open_,) = run(CODE, trace(FLOWS, segments=rows[:-1]))
+    assert not found
+    assert "different times" in open_.sentence
+    assert open_.spans[0][1] == 1000 * MS
+    assert len(run(CODE, trace(FLOWS, segments=rows[:-1]), even_share=2.0)[0]) == 1
+
+
 def first_alone(next_rtt_ms: float = 6.0, next_len: int = MSS) -> list[dict[str, object]]:
     """A connection's first segment waits for its ACK, and the next two take a round trip of this length."""
     rows = lone(count=1)
@@ -214,3 +229,17 @@ def test_the_first_ack_of_each_connection_counts_from_its_own_segment() -> None:
     flow_rows = [*FLOWS, *({**row, "flow": 1} for row in FLOWS)]
     found, _ = run(CODE, trace(flow_rows, segments=[*second, *later]))
     assert [f.cost_s for f in found] == [pytest.approx(0.1)] * 2
+
+
+@pytest.mark.parametrize(("late_ms", "finds"), [(6.0, 1), (80.0, 0)])
+def test_a_queue_that_delays_other_connections_is_no_timer(late_ms: float, finds: int) -> None:
+    # Another connection between the same hosts sends all the time.
+    others: list[dict[str, object]] = []
+    for i in range(30):
+        t = 1000.0 + 15 * i
+        others.append(data(100 + i, t, 1 + i * MSS, flow=1))
+        others.append(ack(200 + i, t + late_ms, 1 + (i + 1) * MSS, flow=1, rtt_ns=int(late_ms * MS)))
+    both = [{**row, "flow": flow} for flow in (0, 1) for row in FLOWS]
+    found, undecided = run(CODE, trace(both, segments=[*lone(), *others]))
+    assert len(found) == finds
+    assert len(undecided) == 1 - finds

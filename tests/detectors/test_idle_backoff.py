@@ -41,6 +41,23 @@ def test_a_kept_backoff() -> None:
     assert "1.4 s less" in found[0].sentence
 
 
+def test_a_backoff_kept_until_a_segment_that_was_sent_once_is_acknowledged() -> None:
+    # 10 s after the ACK of new data the sender's own timer is still four times the one without backoff.
+    later = {"silent_from_ns": 11_220 * MS, "waited_ns": 1600 * MS, "fresh_rto_ns": 400 * MS}
+    rows = [timeout(10, 1200), timeout(20, 12_820, **later, rto_ns=1600 * MS)]
+    found, _ = run(CODE, trace(timeouts=rows))
+    assert [f.values["long_timer_cause"] for f in found] == ["backoff"]
+    assert run(CODE, trace(timeouts=[rows[0], {**rows[1], "rto_ns": 400 * MS}])) == ([], [])
+
+
+def test_a_syn_ack_that_its_peer_had_acknowledged_keeps_nobody_idle_to_the_end() -> None:
+    acked = {"rel_seq": 0, "flight_bytes": 0, "progress_ns": None, "kind": "undecided"}
+    rows = [timeout(10, 1200, **acked), timeout(11, 1600, **acked, silent_from_ns=1200 * MS, backoff=1)]
+    (found,), _ = run(CODE, trace(timeouts=rows))
+    assert found.t_end_ns == 1600 * MS
+    assert "no ACK of new data" not in found.sentence
+
+
 def test_a_backoff_kept_after_a_retransmitted_syn() -> None:
     """No round trip was measured, so the timer of the data is still twice that of the SYN (RFC 6298 section 5.7)."""
     unmeasured = {"fresh_rto_ns": None, "rto_ns": None}

@@ -18,12 +18,25 @@ def dupacks(t_ms: float = 100.0) -> list[dict[str, object]]:
     return out + [ack(51 + i, t_ms + i, HOLE, kind="dupack", dupacks=i + 1, **more) for i in range(3)]
 
 
+def above(count: int) -> list[dict[str, object]]:
+    """The missing segment, and as many after it."""
+    return [data(1 + i, i / 10, HOLE + i * MSS) for i in range(1 + count)]
+
+
 def test_wrong_without_a_reason() -> None:
-    rows = [data(1, 0, HOLE), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
+    rows = [*above(3), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
     found, _ = run(CODE, trace(segments=rows))
     (finding,) = found
     assert finding.values["verdict"] == "wrong"
     assert finding.cost_s == pytest.approx(0.2)  # from the third duplicate to the resend, less a round trip
+
+
+def test_with_sack_two_segments_above_the_hole_are_no_evidence() -> None:
+    """A copy of one of them, such as a tail loss probe, is acknowledged, too."""
+    rows = [*above(2), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
+    assert run(CODE, trace(segments=rows)) == ([], [])
+    found, _ = run(CODE, trace(flows(sack_agreed=False), segments=rows))
+    assert [f.values["verdict"] for f in found] == ["wrong"]
 
 
 @pytest.mark.parametrize("t_ms", [102.1, 115.0, 99.5])

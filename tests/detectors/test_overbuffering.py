@@ -58,6 +58,20 @@ def test_a_delay_on_the_ack_path_is_undecided() -> None:
     assert "on the ACKs' path" in undecided[0].sentence
 
 
+def test_a_queue_of_acks_that_grows_until_the_capture_ends_is_undecided() -> None:
+    """The receiver's clock passes 3 s in the 5 s of the capture: the ACKs were made earlier and earlier before they came."""
+    rows = [data(1, 0, 1, 600_000)]
+    for i in range(1, 51):
+        late_ms = 40 * i
+        rows.append({**ack(2 * i, 100 * i, 1 + 200 * i * i, rtt_ns=(20 + late_ms) * MS), "tsval": 100 * i - late_ms})
+    found, undecided = run(CODE, trace(segments=rows))
+    assert not found
+    assert "on the ACKs' path" in undecided[0].sentence
+    assert undecided[0].spans
+    ahead = [rows[0], *({**row, "tsval": i * 100} for i, row in enumerate(rows[1:]))]
+    assert len(run(CODE, trace(segments=ahead))[0]) == 1
+
+
 def test_no_finding_on_a_long_path() -> None:
     assert run(CODE, trace(segments=stood(600, least_ms=590))) == ([], [])
 

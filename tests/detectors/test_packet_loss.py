@@ -6,6 +6,7 @@ import pytest
 
 from tests.detectors.made import MS, ack, again, interval, run, timeout, trace
 from tests.firing import Small
+from wlanlens.detectors.packet_loss import _sentence
 
 CODE = "packet_loss"
 
@@ -84,3 +85,37 @@ def test_a_loss_lasts_from_the_lost_copy_to_the_ack_of_its_repair() -> None:
     assert (finding.t_start_ns, finding.t_end_ns) == (880 * MS, 1250 * MS)
     # The recovery goes on for other data.
     assert finding.cost_s == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("lost", "before", "fast_s", "timers_s", "sentence"),
+    [
+        (
+            1,
+            1,
+            0.0,
+            0.5,
+            "1 of 9 data segments was lost, before the tap, in 1 episode; timers and the recovery after them took 500 ms.",
+        ),
+        (
+            3,
+            3,
+            0.25,
+            0.0,
+            "3 of 9 data segments were lost, all of them before the tap, in 1 episode; fast recovery took 250 ms.",
+        ),
+        (3, 2, 0.0, 0.0, "3 of 9 data segments were lost, 2 of them before the tap, in 1 episode."),
+    ],
+)
+def test_the_sentence_leaves_out_what_took_no_time(
+    lost: int, before: int, fast_s: float, timers_s: float, sentence: str
+) -> None:
+    values = {
+        "lost_count": lost,
+        "lost_before_tap_count": before,
+        "data_packets": 9,
+        "episodes_count": 1,
+        "fast_recovery_s": fast_s,
+        "timers_s": timers_s,
+    }
+    assert _sentence(values) == sentence

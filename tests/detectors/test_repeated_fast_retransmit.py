@@ -9,7 +9,7 @@ import pytest
 
 import wlanlens as wl
 from tests import kernel
-from tests.detectors.made import MSS, ack, again, data, run, timeout, trace
+from tests.detectors.made import MSS, ack, again, data, flows, run, timeout, trace
 from wlanlens.trace import Trace
 
 CODE = "repeated_fast_retransmit"
@@ -23,11 +23,11 @@ def resend(packet: int, t_ms: float, seq: int, flight: int, **more: Any) -> dict
     return again(packet, t_ms, seq, **{"trigger": "fast", "spurious": False, "flight_bytes": flight * MSS, **more})
 
 
-def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
+def reno(*, second: int = 6, partial_dupacks: bool = True, spurious: bool = False, timestamps: bool = True) -> Trace:
     """Segments 0 to 9 are in flight when the first is found lost; then another, by duplicate ACKs after the partial ACK."""
     rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(second + 4)]
     rows += dupacks(20, 1020, 1)
-    rows.append(resend(30, 1022.5, 1, 10))
+    rows.append(resend(30, 1022.5, 1, 10, spurious=spurious))
     partial = 1 + second * MSS
     rows.append(ack(40, 1060, partial, dupacks=0))
     if partial_dupacks:
@@ -38,7 +38,8 @@ def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
         "packet": 30, "t_start_ns": 1_022_500_000, "t_end_ns": 1_090_000_000, "ended_by": "acked", "dupacks": 3,
         "retransmissions": 2, "spurious_retransmissions": 0, "undecided": 0, "recover_rel_seq": 1 + 10 * MSS,
     }  # fmt: skip
-    return trace(segments=sorted(rows, key=lambda row: row["packet"]), recoveries=[recovery])
+    ordered = sorted(rows, key=lambda row: row["packet"])
+    return trace(flows(timestamps_agreed=timestamps), segments=ordered, recoveries=[recovery])
 
 
 def test_reno_reduces_cwnd_for_each_loss() -> None:
@@ -48,12 +49,72 @@ def test_reno_reduces_cwnd_for_each_loss() -> None:
     assert finding.cost_s == pytest.approx(0.0265)
 
 
+def test_a_spurious_reduction_may_have_been_undone() -> None:
+    found, (open_,) = run(CODE, reno(spurious=True))
+    assert not found
+    assert open_.spans[0][1:] == (1_022_500_000, 1_063_500_000)
+    # Without timestamps the sender does not know.
+    found, undecided = run(CODE, reno(spurious=True, timestamps=False))
+    assert (len(found), undecided) == (1, [])
+
+
+@pytest.mark.parametrize(("trigger", "number"), [("tail_loss_probe", 0), ("undecided", 0), ("go_back_n", 1)])
+def test_only_going_back_shows_that_a_timeout_was_not_undone(trigger: str, number: int) -> None:
+    rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(6)]
+    rows.append(resend(30, 1300, 1, 6, trigger="rto", trigger_evidence="timer_expired", spurious=True))
+    rows.append(ack(40, 1310, 1 + MSS, dupacks=0))
+    rows.append(resend(45, 1400, 1 + 4 * MSS, 5, trigger=trigger, trigger_evidence="timer_expired"))
+    rows += dupacks(46, 1410, 1 + MSS)
+    rows.append(resend(50, 1412.5, 1 + MSS, 5))
+    rows.append(ack(60, 1440, 1 + 6 * MSS, dupacks=0))
+    recovery = {
+        "packet": 50, "t_start_ns": 1_412_500_000, "t_end_ns": 1_440_000_000, "ended_by": "acked", "dupacks": 3,
+        "retransmissions": 1, "spurious_retransmissions": 0, "undecided": 0, "recover_rel_seq": 1 + 6 * MSS,
+    }  # fmt: skip
+    expiry = timeout(30, 1300, flight_bytes=6 * MSS)
+    found, _ = run(CODE, trace(flows(), segments=rows, recoveries=[recovery], timeouts=[expiry]))
+    assert len(found) == number
+
+
 def test_a_retransmission_on_the_partial_ack_belongs_to_the_recovery() -> None:
     assert run(CODE, reno(partial_dupacks=False)) == ([], [])
 
 
 def test_a_loss_above_the_recovery_point_is_separate() -> None:
     assert run(CODE, reno(second=12)) == ([], [])
+
+
+def left_recovery(*, new_data: bool = True, sack: bool = False) -> Trace:
+    """A partial ACK that the sender answers with new data, if with anything, until its timer expires for the next loss."""
+    rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(10)]
+    rows += dupacks(20, 1020, 1)
+    rows.append(resend(30, 1022.5, 1, 10))
+    partial = 1 + 2 * MSS
+    rows.append(ack(40, 1060, partial, dupacks=0))
+    if new_data:
+        rows.append(data(41, 1060.1, 1 + 10 * MSS))
+    rows += dupacks(42, 1061, partial, count=1)
+    more = {"trigger_evidence": "sack_blocks"} if sack else {}
+    rows.append(resend(50, 1300, partial, 9, trigger="rto", **more))
+    rows.append(ack(60, 1330, 1 + 11 * MSS, dupacks=0))
+    recovery = {
+        "packet": 30, "t_start_ns": 1_022_500_000, "t_end_ns": 1_060_000_000, "ended_by": "timeout", "dupacks": 3,
+        "retransmissions": 1, "spurious_retransmissions": 0, "undecided": 0, "recover_rel_seq": 1 + 10 * MSS,
+    }  # fmt: skip
+    expired = timeout(50, 1300, rel_seq=partial)
+    return trace(segments=sorted(rows, key=lambda row: row["packet"]), recoveries=[recovery], timeouts=[expired])
+
+
+def test_a_sender_that_left_recovery_at_a_partial_ack_reduces_again_at_its_timer() -> None:
+    (finding,), _ = run(CODE, left_recovery())
+    assert finding.values["cwnd_reductions_count"] == 2
+    assert finding.t_start_ns == 1_022_500_000
+
+
+def test_a_sender_that_sends_nothing_may_still_be_in_recovery() -> None:
+    """Proportional rate reduction, as in Linux, may let NewReno send nothing for a partial ACK."""
+    assert run(CODE, left_recovery(new_data=False)) == ([], [])
+    assert run(CODE, left_recovery(sack=True)) == ([], [])
 
 
 def careless(spurious: int) -> Trace:

@@ -69,6 +69,42 @@ def test_every_second_segment_lost_at_a_full_queue() -> None:
     assert finding.t_end_ns == (90 + 5 * 20 + RTT_MS) * 1_000_000
 
 
+LOST = (12, 14, 16, 18, 20, 22)
+
+
+def test_a_tail_loss_probe_is_no_reaction_to_a_loss() -> None:
+    """A probe of the first segment, which had arrived: what is lost later is still of the first window."""
+    probe = again(5, 9, 1, copy=1, spurious=True, since_first_ns=9_000_000, since_previous_ns=9_000_000)
+    rows = [*started(LOST), {**probe, "trigger": "tail_loss_probe"}]
+    (finding,) = run(CODE, trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"])))[0]
+    assert finding.values["losses_count"] == len(LOST)
+
+
+@pytest.mark.parametrize(("trigger", "counts"), [("sack", True), ("go_back_n", False)])
+def test_what_later_arrivals_asked_for_was_lost_unless_shown_otherwise(trigger: str, counts: bool) -> None:
+    """All but the first: whether they were spurious is unknown. A timer retransmits what had arrived, too."""
+    rows = started(LOST)
+    copies = [row for row in rows if row["transmission"] == "retransmission"]
+    for row in copies[1:]:
+        row |= {"spurious": None, "trigger": trigger}
+    assert bool(run(CODE, trace(flows(), segments=rows))[0]) == counts
+
+
+def test_a_queue_that_is_never_as_long_again() -> None:
+    """Later round trips have 5 ms of queueing delay; those just before the first loss up to 24 ms."""
+    rows = started(LOST)
+    for row in rows:
+        if row["packet"] >= 4000:
+            row["rtt_ns"] = (RTT_MS + 5) * 1_000_000
+    assert len(run(CODE, trace(flows(), segments=rows))[0]) == 1
+    # One packet that was held is no queue.
+    held = next(row for row in rows if row["packet"] == 1000 + LOST[0] - 1)
+    for row in rows:
+        if 1000 <= row["packet"] < held["packet"]:
+            row["rtt_ns"] = (RTT_MS + 5) * 1_000_000
+    assert run(CODE, trace(flows(), segments=rows))[0] == []
+
+
 def test_no_finding_for_two_losses() -> None:
     assert found((12, 14)) == []
 

@@ -47,6 +47,17 @@ def test_found_by_a_probe(trigger: str, evidence: str, words: str) -> None:
     assert found[0].values["found_by"] == words
 
 
+def test_a_probe_of_which_nothing_shows_whether_it_was_spurious_is_undecided() -> None:
+    probe = again(
+        10, 1100, 1 + 3 * MSS, trigger="tail_loss_probe", trigger_evidence="probe_timer", spurious=None,
+        since_previous_ns=100_000_000, flight_bytes=MSS,
+    )  # fmt: skip
+    found, (open_,) = run(CODE, trace(segments=[*sent(), probe, ack(11, 1120, END)]))
+    assert (found, open_.count) == ([], 1)
+    # Without an answer it is no_answer.
+    assert run(CODE, trace(segments=[*sent(), probe])) == ([], [])
+
+
 def test_no_finding_when_new_data_follows() -> None:
     rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), data(12, 1221, END)]
     assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.rows import table
 from wlanlens.detection import toolkit
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit import MAX_EVIDENCE_ROWS, MAX_FINDINGS, Cases, Description, Facts, Rows, severity
+from wlanlens.detection.toolkit.air_vectors import Transmissions
 from wlanlens.registry import detector
 from wlanlens.trace import Trace
 
@@ -82,6 +84,35 @@ def test_rows_search_within_a_key() -> None:
     assert len(rows.of_key(1)) == 2
 
 
+@pytest.mark.parametrize("step", [1, 1 << 58])
+def test_a_search_finds_what_a_scan_finds(step: int) -> None:
+    """Values far apart leave no room for keys beside them in 64 bits."""
+    draw = np.random.default_rng(5)
+    key = np.sort(draw.integers(0, 9, 60))
+    value = np.sort(draw.integers(-4, 4, 60)) * step
+    rows = Rows(key, {"t": value}).sorted_by("t")
+    keys, wanted = draw.integers(-1, 11, 500), draw.integers(-6, 6, 500) * step
+    wanted[:2] = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    scanned = [
+        max(np.flatnonzero((key == k) & (rows["t"] <= w)), default=-1) for k, w in zip(keys, wanted, strict=True)
+    ]
+    assert rows.last_until("t", keys, wanted).tolist() == scanned
+
+
+def test_rows_of_falling_keys_are_sorted_by_key_first() -> None:
+    rows = Rows(np.array([3, 3, 2, 2]), {"packet": np.array([1, 4, 5, 6])}).sorted_by("packet")
+    assert rows.key.tolist() == [2, 2, 3, 3]
+    assert rows["packet"].tolist() == [5, 6, 1, 4]
+
+
+def test_values_to_leave_out_keep_null() -> None:
+    copies = ("mac_copy", None, "first")
+    rows = [{"packet": n, "t_ns": n, "kind": "data", "transmission": copy} for n, copy in enumerate(copies)]
+    made = trace(segments=rows)
+    facts = Facts.of(made)
+    assert facts.rows("segments", ["packet"], without={"transmission": ("mac_copy",)})["packet"].tolist() == [1, 2]
+
+
 def test_a_detector_supplies_its_phrase() -> None:
     finding = cases(1)[0]
     fixed = detector("one", needs=("segments",), phrase="it was slow")(cases)
@@ -117,3 +148,15 @@ def test_time_that_two_cases_cover_is_charged_once() -> None:
     cases = Cases(facts, "idle_backoff", key, start, end, np.array([3.0, 5.0, 2.0]), np.array([1, 2, 3]))
     # 2 to 4 s; 4 to 6 s of what is left; nothing is left.
     assert cases.charged_s.tolist() == [2.0, 2.0, 0.0]
+
+
+def test_a_failed_transmission_takes_no_longer_than_until_the_next_attempt() -> None:
+    # Ten attempts 1 ms apart: the mean backoff of the last would be 4.6 ms (IEEE 802.11-2020 10.3.3).
+    n = np.arange(10)
+    columns = {f.name: np.zeros(10) for f in fields(Transmissions)}
+    given = {"exchange": np.zeros(10, np.int64), "t_ns": n * 1_000_000, "nth": n, "bad": np.ones(10)}
+    given |= {"rate_mbps": np.full(10, 54.0), "airtime_us": np.full(10, 300.0)}
+    took_us = Transmissions(**{**columns, **given}).took_us()
+    assert took_us[:9].max() == 1000.0
+    assert took_us[0] < 1000.0
+    assert took_us[9] > 4000.0

@@ -58,6 +58,52 @@ def test_after_a_loss_the_congestion_window_may_be_the_limit() -> None:
     assert (finding.t_start_ns, finding.cost_s) == (reached, pytest.approx(8.0 - 0.08))
 
 
+def test_the_congestion_window_is_never_below_one_segment() -> None:
+    window = {"window_bytes": MSS, "flight_bytes": MSS}
+    rows = [interval("fast_recovery", 0, 1000), interval("window_limited", 1000, 9000, **window)]
+    made = trace(flows(segment_max_bytes=MSS), intervals=rows, segments=[ack(2, 999, 1)])
+    (finding,) = run(CODE, made)[0]
+    assert (finding.t_start_ns, finding.cost_s) == (1000 * MS, pytest.approx(8.0))
+
+
+@pytest.mark.parametrize(
+    ("least_ms", "rtt_ms", "segments", "decided"),
+    [
+        (2, 5, 2, False),  # two segments take 3 ms on 802.11b, and the handshake 2 ms
+        (2, 2, 2, True),  # the window adds nothing to the round trip: a distance
+        (2, 42, 2, False),  # a delayed ACK, or data of other stations
+        (2, 42, 1, True),  # a delayed ACK: no link needs as long for one segment
+        (20, 42, 2, True),
+        (20, 200, 2, False),  # others fill a queue
+        (20, 200, 1, True),
+    ],
+)
+def test_undecided_where_a_link_may_be_busy(least_ms: int, rtt_ms: int, segments: int, decided: bool) -> None:
+    row = interval("window_limited", 1000, 9000, window_bytes=segments * MSS, rtt_ns=rtt_ms * MS)
+    made = trace(flows(segment_max_bytes=MSS, handshake_rtt_ns=least_ms * MS), intervals=[row])
+    found, undecided = run(CODE, made)
+    assert (len(found), len(undecided)) == ((1, 0) if decided else (0, 1))
+
+
+def test_undecided_where_only_both_together_would_be_a_finding() -> None:
+    """A finding takes half a second of ten: 0.3 s are decided, 0.4 s are open."""
+    window = {"window_bytes": 2 * MSS}
+    rows = [
+        interval("window_limited", 1000, 1300, rtt_ns=2 * MS, **window),
+        interval("window_limited", 2000, 2400, rtt_ns=5 * MS, **window),
+    ]
+    made = flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS)
+    found, undecided = run(CODE, trace(made, intervals=rows))
+    assert (len(found), len(undecided)) == (0, 1)
+    assert run(CODE, trace(made, intervals=rows[:1])) == ([], [])
+
+
+def test_unanswered_data_shows_no_limit() -> None:
+    row = interval("window_limited", 1000, 9000, rtt_ns=None)
+    found, undecided = run(CODE, trace(flows(tap_rtt_mean_ns=None), intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
+
+
 def test_a_window_without_room_for_the_second_segment() -> None:
     waits = [
         interval("delayed_ack", 100 * i, 100 * i + 100, window_bytes=1448, flight_bytes=1448, acked_bytes=1448)

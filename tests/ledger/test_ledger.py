@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import struct
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wlanlens as wl
 from tests.rows import intervals, table
 from wlanlens import registry, tables
 from wlanlens.ledger import classify, ledger
@@ -162,3 +165,29 @@ def test_a_coarse_ledger_has_the_same_sums_and_covers_the_same_life(parts: list[
         ends = [(r["t_start_ns"], r["t_end_ns"]) for r in coarse.to_pylist() if r["flow"] == flow]
         assert (ends[0][0], ends[-1][1]) == (flow, flow + sum(length for _, length in parts))
         assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize("tap", ["sender", "receiver"])
+def test_of_one_direction_alone_all_but_the_handshake_is_unknown(tap: str, tmp_path: Path) -> None:
+    whole = Path(__file__).parents[2] / "sample_traces" / f"usb_ack_holding.{tap}.pcap"
+    data = tmp_path / "data.pcap"
+    data.write_bytes(from_host(whole.read_bytes(), bytes((10, 0, 0, 1))))
+    found = wl.analyze(data, out=tmp_path / "out", report=False)
+    assert set(ledger.totals(found.trace.table("ledger"))) == {"handshake", "unknown"}
+    assert found.verdict.sentence.startswith("Only one direction of 10.0.0.1:40000 > 10.0.0.2:5001 is in the capture")
+    assert "capture both directions" in found.verdict.sentence
+    both = wl.analyze(whole, out=tmp_path / "both", report=False)
+    assert "path" in ledger.totals(both.trace.table("ledger"))
+
+
+def from_host(pcap: bytes, address: bytes) -> bytes:
+    """The packets of a pcap file that an IPv4 host sent, as `tcpdump src host`."""
+    out, at = [pcap[:24]], 24
+    while at < len(pcap):
+        length = struct.unpack_from("<I", pcap, at + 8)[0]
+        record = pcap[at : at + 16 + length]
+        # Ethernet, or no link header.
+        if address in (record[16 + 26 : 16 + 30], record[16 + 12 : 16 + 16]):
+            out.append(record)
+        at += 16 + length
+    return b"".join(out)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import wlanlens as wl
+
 SHARED = Path(__file__).parents[3] / "shared"
 
 
@@ -35,3 +37,16 @@ def test_every_labelled_capture() -> None:
         [*command, str(SHARED / "captures")], check=False, capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines()[-1].startswith("16 of 16"), done.stdout + done.stderr
+
+
+@pytest.mark.skipif(
+    not (SHARED / "captures" / "tcp" / "206_example_b.pcap").exists(), reason="the captures are not here"
+)
+def test_expiries_of_a_silent_peer_are_backoff_though_a_tap_may_have_missed_some() -> None:
+    # The sender repeats two segments at each expiry, after 0.3, 0.4, 0.5, 0.8 ... 15.6 s, and nobody answers: the last ACK passed 0.3 s
+    # before the first of them, four times as long as an answer to it takes.
+    trace = wl.open(SHARED / "captures" / "tcp" / "206_example_b.pcap")
+    rows = trace.table("timeouts").to_pylist()
+    assert [row["backoff"] for row in rows if row["flow"] == 0] == list(range(12))
+    waits = [r for r in trace.table("intervals").to_pylist() if r["flow"] == 0 and r["state"] == "backoff_wait"]
+    assert sum(r["t_end_ns"] - r["t_start_ns"] for r in waits) > 79e9

@@ -14,12 +14,13 @@ from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation import hidden_packets, links
 from wlanlens.correlation.delay_breakdown import delay_columns
+from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
 from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
 from wlanlens.correlation.stream_order import StreamOrder
-from wlanlens.tables.columns import filled
+from wlanlens.tables.columns import filled, rows_where
 from wlanlens.tables.lazy_tables import LazyTables, lazy_property
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         self.captures, self.alignment = list(captures), alignment
         self._leaders = leaders
         self._on_axis: dict[tuple[str, int], pa.Table] = {}
+        self._parts: dict[str, list[pa.Table]] = {}
         self._whole: dict[str, pa.Table] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -98,16 +100,29 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         return RetransmissionVerdicts(self.captures, packets, self.index, self._order, made)
 
     def _make(self, name: str) -> pa.Table:
-        import pyarrow as pa
-
         if name == "links":
             return self._make_links()
-        parts = self._of_each(name)
-        if name == "segments":
-            parts = self.verdicts.with_spurious(parts)
-        if name == "timeouts" and any(part.num_rows for part in parts):
-            parts = self.verdicts.with_kinds(parts, self._split("segments"))
-        return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+        parts = self.parts(name)
+        # A chunk of time has not all rows of a connection: there the counts are made when it ends.
+        return _joined(name, [self._counted(i, part) for i, part in enumerate(parts)] if name == "flows" else parts)
+
+    def parts(self, name: str) -> list[pa.Table]:
+        """The table of each capture on the axis, with the facts that other captures decide."""
+        if name not in self._parts:
+            parts = self._of_each(name)
+            if name == "segments":
+                parts = self.verdicts.with_spurious(parts)
+            if name == "timeouts" and any(part.num_rows for part in parts):
+                parts = self.verdicts.with_kinds(parts, self.parts("segments"))
+            self._parts[name] = parts
+        return self._parts[name]
+
+    def _counted(self, number: int, flows: pa.Table) -> pa.Table:
+        """One capture's rows of `flows`, with the counts of its corrected rows."""
+        counts = FlowCounts()
+        for name in COUNTED:
+            counts.add(name, self.parts(name)[number])
+        return counts.corrected(flows)
 
     def _make_links(self) -> pa.Table:
         made = self._links_without_delays
@@ -116,16 +131,6 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         link_layer = (self._of_each(name) for name in ("frames", "exchanges", "urbs"))
         delays = delay_columns(self.captures, self.alignment.clocks, self.index, self._paths, *link_layer)
         return links.assembled({**{name: made.column(name) for name in made.column_names}, **delays})
-
-    def _split(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
-        """The parts of a table, one a capture; `whole` has the same rows."""
-        whole = self[name] if whole is None else whole
-        parts, base = [], 0
-        for number in range(len(self.captures)):
-            count = self.of(number, name).num_rows
-            parts.append(whole.slice(base, count))
-            base += count
-        return parts
 
     def heard(self, name: str) -> pa.Table:
         """`frames` or `exchanges` of all sniffers, each frame once, in order of time."""
@@ -161,24 +166,28 @@ class CombinedTables(Mapping[str, "pa.Table"]):
 
     def _leading_facts(self, name: str) -> pa.Table:
         """The rows of a table from the capture with the best evidence of each connection."""
-        return self._chosen(name, self[name], self.leaders.leads)
+        return _joined(name, self._chosen(self.parts(name), self.leaders.leads))
 
-    def for_ledger(self, name: str) -> pa.Table:
-        """One of `LEDGER_FACTS` of all captures: events with whether anything outstanding was lost."""
-        import pyarrow as pa
-
-        if name not in EVENTS or not self[name].num_rows:
-            return self[name]
-        parts = self.verdicts.with_losses(name, self._split(name), self._split("segments"))
-        return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+    def for_ledger(self, name: str) -> list[pa.Table]:
+        """One of `LEDGER_FACTS` of each capture: events with whether anything outstanding was lost."""
+        parts = self.parts(name)
+        if name not in EVENTS or not any(part.num_rows for part in parts):
+            return parts
+        return self.verdicts.with_losses(name, parts, self.parts("segments"))
 
     def of_senders(self) -> dict[str, pa.Table]:
         """`LEDGER_FACTS` from the capture with the best evidence of each direction of a connection."""
-        return {name: self._chosen(name, self.for_ledger(name), self.leaders.sees_sender) for name in LEDGER_FACTS}
+        chosen = {name: self._chosen(self.for_ledger(name), self.leaders.sees_sender) for name in LEDGER_FACTS}
+        return {name: _joined(name, parts) for name, parts in chosen.items()}
 
-    def _chosen(self, name: str, whole: pa.Table, rows: Callable[[pa.Table, int], Array]) -> pa.Table:
+    @staticmethod
+    def _chosen(parts: Sequence[pa.Table], rows: Callable[[pa.Table, int], Array]) -> list[pa.Table]:
         """Some rows of each capture's part of a table."""
-        import pyarrow as pa
+        return [rows_where(part, rows(part, number)) for number, part in enumerate(parts)]
 
-        parts = enumerate(self._split(name, whole))
-        return pa.concat_tables([part.filter(pa.array(rows(part, number))) for number, part in parts])
+
+def _joined(name: str, parts: Sequence[pa.Table]) -> pa.Table:
+    """The parts of a table as one, with the schema's types."""
+    import pyarrow as pa
+
+    return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()

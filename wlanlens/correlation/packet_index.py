@@ -69,7 +69,9 @@ class PacketIndex:
                 primaries[j][rows_j[again]] = False
             fresh = np.flatnonzero(is_packet[j] & (own < 0) & ~damaged[j])
             # Transmissions of one exchange are one packet, if no other capture has it.
-            first, of = _first_of(_exchange_keys(packets[j], exchanges[j], fresh))
+            first = of = np.arange(len(fresh))
+            if exchanges[j].num_rows:
+                first, of = _first_of(_exchange_keys(packets[j], exchanges[j], fresh))
             own[fresh] = len(self.copy_safe) + of
             primaries[j][np.delete(fresh, first)] = False
             self.copy_safe = np.concatenate((self.copy_safe, np.ones(len(first), bool)))
@@ -208,8 +210,6 @@ def _first_of(groups: Array) -> tuple[Array, Array]:
 def _exchange_keys(packets: pa.Table, exchanges: pa.Table, rows: Array) -> Array:
     """A number for each row, equal for rows of one exchange on the air; in a frame of several packets, for the n-th of each."""
     out: Array = -1 - np.arange(len(rows))
-    if not exchanges.num_rows:
-        return out
     number = packets.column("packet").to_numpy()
     place = rows - np.searchsorted(number, number[rows])
     lists = exchanges.column("packets").combine_chunks()

@@ -21,7 +21,7 @@ class StreamOrder:
     """The order of the captures at the ends of the path, by direction of a connection.
 
     The packets that both captures have decide; where they have none, all being lost, those of the other direction; else those of
-    other connections between the same two hosts.
+    other connections between the same two hosts. A capture that has no packet between them is not on their path.
     """
 
     def __init__(self, index: PacketIndex, paths: PathOrder) -> None:
@@ -36,6 +36,7 @@ class StreamOrder:
             ahead = np.where(ahead != 0, ahead, -ahead[np.arange(len(ahead)) ^ 1])
             open_rows = np.flatnonzero((index.stream >= 0) & (ahead[index.stream] == 0))
             of_path = paths.upstream[:, one, other].astype(int) - paths.upstream[:, other, one]
+            of_path *= paths.passes[:, one] & paths.passes[:, other]
             ahead[index.stream[open_rows]] = of_path[paths.path[open_rows]]
             self._forward = ahead
 

@@ -27,6 +27,9 @@ EVIDENCE_ROWS = 1000
 MAY_BE_MISSED = 0.5
 
 
+#: The value of a finding that names the stations of its cause: "station 02:.. > 02:..".
+STATIONS = "caused_by_stations"
+
 #: Version of the form of findings.json, analysis.json and of everything that `--json` prints: docs/json-schema.json.
 #: It rises when a key goes or changes its meaning; new keys do not change it.
 SCHEMA_VERSION = 1

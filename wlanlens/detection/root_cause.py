@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import STATIONS, Finding
 
 #: For each code those that can cause it, the most specific first. Between two codes the order is that of events: what holds or
 #: loses packets comes before the timer that expires, and a timer before what it retransmits.
 CAUSES = {
     "spurious_timeout": ("ack_holding", "ack_loss"),
-    "idle_backoff": ("ack_holding", "ack_loss", "spurious_timeout", "tail_loss"),
+    "idle_backoff": ("no_answer", "ack_holding", "ack_loss", "spurious_timeout", "tail_loss"),
     "tail_loss": ("ap_buffer_loss", "startup_overflow"),
     "packet_loss": ("ap_buffer_loss", "startup_overflow", "periodic_loss"),
     "repeated_fast_retransmit": ("startup_overflow", "spurious_timeout"),
@@ -30,7 +30,14 @@ def with_causes(findings: Iterable[Finding]) -> list[Finding]:
     by_key: dict[tuple[str, object], list[Finding]] = {}
     for f in found:
         by_key.setdefault((f.code, _about(f)), []).append(f)
-    return [replace(f, caused_by=_cause(f, by_key)) if f.code in CAUSES else f for f in found]
+    return [_linked(f, _cause(f, by_key)) if f.code in CAUSES else f for f in found]
+
+
+def _linked(f: Finding, cause: str) -> Finding:
+    """The finding with a cause of the same subject; where there is none, the air may have explained it already."""
+    if not cause:
+        return f
+    return replace(f, caused_by=cause, values={name: v for name, v in f.values.items() if name != STATIONS})
 
 
 def _about(f: Finding) -> object:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry, tables
 from wlanlens.detection import capture_needs
+from wlanlens.detection.air_causes import with_air_causes
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.findings import DetectorState, Findings
 from wlanlens.detection.remedy import with_remedies
 from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.savings import with_savings
+from wlanlens.detection.tcp_seen import TcpSeen
 from wlanlens.detection.thresholds import checked
 from wlanlens.errors import NoSuchUnit, did_you_mean
 
@@ -58,7 +59,7 @@ class DetectorRunner:
             )
         self.units = {code: unit for code, unit in shelf.items() if code in codes and isinstance(unit, registry.Tool)}
         self._ran: set[str] = set()
-        self._tcp = TcpSeen()
+        self.tcp_seen = TcpSeen()
         self._missing: dict[str, tuple[str, ...]] = {}
         self._failed: dict[str, str] = {}
         self._findings: dict[str, int] = dict.fromkeys(self.units, 0)
@@ -68,7 +69,7 @@ class DetectorRunner:
     def run(self, trace: Trace) -> list[Finding]:
         """The findings of one window. A detector that fails is marked as failed, and the others go on."""
         out: list[Finding] = []
-        self._tcp.add(trace)
+        self.tcp_seen.add(trace)
         for code, unit in self.units.items():
             if code in self._failed:
                 continue
@@ -92,7 +93,7 @@ class DetectorRunner:
                 else:
                     self._findings[code] += 1
                     out.append(item)
-        return with_savings(trace, with_remedies(out), self._fail)
+        return with_savings(trace, with_remedies(with_air_causes(trace, out)), self._fail)
 
     def _fail(self, code: str, error: Exception) -> None:
         self._failed[code] = f"{type(error).__name__}: {error}"
@@ -111,54 +112,19 @@ class DetectorRunner:
         if code in self._failed:
             state, reason = "failed", self._failed[code]
         elif code not in self._ran:
-            state, reason = "not_run", capture_needs.reason(self._missing.get(code, ("a TCP flow",)))
+            missing = self._missing.get(code, ("a TCP flow",))
+            of_tcp = self.tcp_seen.encrypted and set(missing) <= set(registry.IP_TABLES)
+            state, reason = "not_run", self.tcp_seen.lacks() if of_tcp else capture_needs.reason(missing)
         elif found:
             state = "found"
         elif undecided:
             state = "undecided"
-        elif set(self.units[code].needs) & set(registry.IP_TABLES) and (lacks := self._tcp.lacks()):
+        elif set(self.units[code].needs) & set(registry.IP_TABLES) and (lacks := self.tcp_seen.lacks()):
             # It found nothing because there was nothing to look at.
             state, reason = "not_run", lacks
         if self._undecided[code] and not reason:
             reason = self._undecided[code][0].sentence
         return DetectorState(code, self.units[code].summary, state, reason, found, undecided)
-
-
-class TcpSeen:
-    """What the capture holds of TCP, over all windows: whether there was anything for a detector to look at."""
-
-    def __init__(self) -> None:
-        self._frames = self._connections = self._data = self._both = False
-
-    def add(self, trace: Trace) -> None:
-        """Look at one window."""
-        import pyarrow.compute as pc
-
-        self._frames |= trace.has("frames") and trace.table("frames").num_rows > 0
-        if self._both or not trace.has("segments") or not trace.table("segments").num_rows:
-            return
-        rows = trace.table("segments").select(["flow", "direction", "len"])
-        self._connections = True
-        data = rows.filter(pc.greater(rows["len"], 0))
-        self._data |= data.num_rows > 0
-        ways = rows.select(["flow", "direction"]).group_by(["flow", "direction"], use_threads=False).aggregate([])
-        answered = {flow for flow, times in Counter(ways["flow"].to_pylist()).items() if times == 2}
-        self._both = not answered.isdisjoint(pc.unique(data["flow"]).to_pylist())
-
-    def lacks(self) -> str:
-        """What a capture should hold instead; empty if a transfer was captured in both directions."""
-        if self._both:
-            return ""
-        if self._data:
-            return "needs both directions of a connection: capture at the sender if possible"
-        if self._connections:
-            return "needs a TCP connection that carries data: capture while the transfer runs"
-        if self._frames:
-            return (
-                "needs TCP packets, and none could be read from the frames: give the network's key with --key-file if they are "
-                "encrypted, or capture at a host"
-            )
-        return "needs a TCP connection: capture while the transfer runs"
 
 
 def _holds(trace: Trace, table: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from wlanlens import registry
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import STATIONS, Finding
 from wlanlens.formatting import count, times
 
 #: Values of findings that count segments which the sender retransmitted although they had arrived.
@@ -39,7 +39,7 @@ class Story:
     Attributes
     ----------
     flow, direction : int, str or None
-        As in `Finding`.
+        As in `Finding`: of the connection, where one of the findings is about one.
     steps : tuple of Step
         The root cause first.
     findings : tuple of int
@@ -80,8 +80,36 @@ def stories(findings: Sequence[Finding], only: Collection[tuple[int | None, str 
             continue
         key = (f.flow, f.direction) if f.flow is not None else f.subject
         about.setdefault(key, {}).setdefault(f.code, []).append((number, f))
+    _take_causes_of_the_air(about)
     out = [made for by_code in about.values() for made in _of_one_subject(by_code)]
     return sorted(out, key=lambda story: -story.cost_s)
+
+
+def _take_causes_of_the_air(about: dict[object, dict[str, Members]]) -> None:
+    """Move what happened between two stations to the connection on which it cost most, so that it is told, and counted, once."""
+    costs: dict[tuple[str, str], dict[object, float]] = {}
+    for key, by_code in about.items():
+        for members in by_code.values():
+            for _, f in members:
+                cause = (str(f.values.get(STATIONS, "")), f.caused_by)
+                if cause[1] in about.get(cause[0], {}):
+                    caused = costs.setdefault(cause, {})
+                    caused[key] = caused.get(key, 0.0) + f.cost_s
+    for (stations, code), caused in costs.items():
+        held, connection = about[stations], about[max(caused, key=lambda key: caused[key])]
+        taken = _chain(code, held)
+        connection.update({one: held.pop(one) for one in taken if one in held and one not in connection})
+
+
+def _chain(code: str, by_code: dict[str, Members]) -> set[str]:
+    """A code with its causes and effects among others about the same stations."""
+    cause = {one: _main_cause(members, by_code) for one, members in by_code.items()}
+    out = {code}
+    while more := {
+        one for one in cause if one not in out and (cause[one] in out or one in {cause.get(c) for c in out})
+    }:
+        out |= more
+    return out
 
 
 def _of_one_subject(by_code: dict[str, Members]) -> Iterable[Story]:
@@ -114,11 +142,12 @@ def _main_cause(members: Members, by_code: dict[str, Members]) -> str:
 def _story(chain: Sequence[str], by_code: dict[str, Members]) -> Story:
     steps = tuple(step for code in chain for step in _steps(code, by_code[code]))
     first = by_code[chain[0]]
+    about = next((f for code in chain for _, f in by_code[code] if f.flow is not None), first[0][1])
     known = [f for _, f in first if f.saved_s is not None]
     best = max(known, key=lambda f: f.saved_s or 0.0, default=None)
     return Story(
-        flow=first[0][1].flow,
-        direction=first[0][1].direction,
+        flow=about.flow,
+        direction=about.direction,
         steps=steps,
         findings=tuple(sorted(number for code in chain for number, _ in by_code[code])),
         cost_s=max(sum(f.cost_s for _, f in by_code[code]) for code in chain),

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from wlanlens.airtime import Summary, words
 from wlanlens.detection import verdict_reasons as reasons
+from wlanlens.detection import without
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
+from wlanlens.detection.full_path import full_path
 from wlanlens.detection.story import Step
 from wlanlens.detection.usb_summary import usb_summary
 from wlanlens.detection.verdict_causes import CAUSES, SECOND_SHARE, STATED_SHARE, causes
-from wlanlens.detection.without import with_counterfactual
 from wlanlens.formatting import count, seconds, share
 from wlanlens.ledger import ledger as ledgers
 
@@ -122,10 +123,12 @@ def judge(
         channel = reasons.of_the_channel(findings)
         if (connections > refusals.count and not jumped) or not said:
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
-        return Verdict(_with_costliest(" ".join(filter(None, [*said, channel])), findings, (), ()))
+        return Verdict(_joined((), [*said, channel], findings))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
     found = [
-        with_counterfactual(v, findings, facts.unique_bytes(which), alone=connections == 1) for v in found if which
+        without.with_counterfactual(v, findings, facts.unique_bytes(which), alone=connections == 1)
+        for v in found
+        if which
     ]
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
@@ -143,10 +146,10 @@ def judge(
         if jumped
         else ""
     )
-    said = [*(v.sentence for v in found), reasons.of_the_channel(findings), refusals.sentence(), clock, more]
+    said = [reasons.of_the_channel(findings), refusals.sentence(), clock, more]
     capture = _capture(ledger, found[0])
     waits = unanswered if waited_ns >= lost_ns else ()
-    sentence = _with_costliest(" ".join(filter(None, said)), findings, found, waits)
+    sentence = _joined(found, said, findings, waits)
     return replace(found[0], sentence=sentence, capture=capture)
 
 
@@ -174,16 +177,26 @@ def _of_flow(
         timeouts = "recovery although nothing was lost"
     losses = reasons.losses([f for f in findings if (f.flow, f.direction) == which])
     parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=losses) for ns, text, _ in named]
-    parts += reasons.explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
-    parts += reasons.explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
+    small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
+    most_s = max((ns for ns, _, _ in named), default=0) / 1e9
+    explained = [
+        said
+        for mine in ([f for f in findings if f.flow is None], [f for f in findings if (f.flow, f.direction) == which])
+        for said in reasons.explained(mine, lifetime, categories, kinds)
+    ]
+    # What explains more than small causes leads.
+    leads = [text for cost_s, text in explained if small and named and cost_s > most_s]
+    parts = [*leads, *parts, *(text for _, text in explained if text not in leads)]
     if idle:
-        small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
         parts.insert(0 if small else len(parts), f"it was application-limited for {share(application, lifetime)}")
     if not parts:
         stated |= _leads(categories)
         costly = any(f.flow in (None, flow) and f.cost_s >= reasons.SHARE * lifetime / 1e9 for f in findings)
         parts = [_nothing_slow(categories, lifetime, costly)]
-    parts += _rest(categories, stated, lifetime)
+        if not costly and _leads(categories) == set(_PATH):
+            parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
+    # What a finding explains lies within the categories that follow: these are not what it leaves.
+    parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
     reset = facts.reset_by(which)
     parts += [f"{trace.subject(*reset).split(' > ')[0]} reset it"] if reset else []
     sentences = [
@@ -202,16 +215,33 @@ def _of_flow(
     )
 
 
-def _with_costliest(
-    sentence: str, findings: Sequence[Finding], about: Sequence[Verdict], waits: Sequence[Finding]
+def _joined(
+    found: Sequence[Verdict], others: Sequence[str], findings: Sequence[Finding], waits: Sequence[Finding] = ()
 ) -> str:
-    """The sentence, and the costliest finding where it is not named. `waits`: connections without an answer that are named."""
+    """The sentences of connections and the others, with the costliest finding where it is not named.
+
+    `waits`: connections without an answer that are named. What a connection would have been without its cause follows its causes.
+    """
     named: dict[tuple[int | None, str | None], set[str]] = {(f.flow, f.direction): {"rto_wait"} for f in waits}
-    for verdict in about:
+    for verdict in found:
         if verdict.categories_ns:
             its, _ = causes(verdict.categories_ns)
             named[verdict.flow, verdict.direction] = {c for _, _, group in its for c in group}
-    return " ".join(filter(None, (sentence, reasons.costliest(findings, named, sentence))))
+    top = reasons.costliest(findings, named, " ".join((*(v.sentence for v in found), *others)))
+    parts: list[str] = []
+    more = top.sentence if top is not None else ""
+    for verdict in found:
+        parts.append(verdict.sentence)
+        if top is not None and (top.flow, top.direction) == (verdict.flow, verdict.direction):
+            parts.append(_begun(more.removeprefix(f"{verdict.subject}: ")))
+            more = ""
+        parts.append(without.said(verdict))
+    return " ".join(filter(None, (*parts, *others, _begun(more))))
+
+
+def _begun(sentence: str) -> str:
+    """A sentence with a capital letter; a finding may begin with the word "station"."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _without_flow(
@@ -321,13 +351,13 @@ def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool) ->
     return f"{time} was {which}" if costly else f"nothing in this capture slowed it: {time} {which}"
 
 
-def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int) -> list[str]:
+def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int, head: str) -> list[str]:
     """ "the rest: path transfer 3 s (75 %), slow start 0.5 s (12 %)": every large category that was not stated."""
     left = Counter({c: ns for c, ns in categories.items() if c not in {*stated, *_PATH}})
     left["path"] = sum(categories.get(c, 0) for c in _PATH if c not in stated)
     large = [(c, ns) for c, ns in left.most_common() if ns >= STATED_SHARE * lifetime]
     said = ", ".join(f"{ledgers.PLAIN[c]} {share(ns, lifetime)}" for c, ns in large)
-    return [f"the rest: {said}"] if said else []
+    return [f"{head}: {said}"] if said else []
 
 
 def _capture(ledger: pa.Table, about: Verdict) -> str:

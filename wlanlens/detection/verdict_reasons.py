@@ -73,8 +73,8 @@ def losses(findings: Sequence[Finding]) -> str:
 
 def costliest(
     findings: Sequence[Finding], named: Mapping[tuple[int | None, str | None], set[str]], sentence: str
-) -> str:
-    """The sentence of the costliest finding, where the verdict names neither it nor its cause; "" otherwise.
+) -> Finding | None:
+    """The costliest finding, where the verdict names neither it nor its cause; None otherwise.
 
     Parameters
     ----------
@@ -86,17 +86,17 @@ def costliest(
     """
     top = max((f for f in findings if f.severity != "info"), key=lambda f: f.cost_s, default=None)
     if top is None or top.sentence in sentence:
-        return ""
+        return None
     units = registry.units("detectors")
     for tool in (units.get(top.code), units.get(top.caused_by)):
         if not isinstance(tool, registry.Tool):
             continue
         if {*tool.explains, tool.category} & named.get((top.flow, top.direction), set()):
-            return ""
+            return None
         mine = [f for f in findings if f.code == tool.name and (f.flow, f.direction) == (top.flow, top.direction)]
         if any((phrase := tool.phrase(f)) and phrase[1:] in sentence for f in mine):
-            return ""
-    return top.sentence
+            return None
+    return top
 
 
 def of_the_channel(findings: Sequence[Finding]) -> str:
@@ -110,8 +110,8 @@ def of_the_channel(findings: Sequence[Finding]) -> str:
 
 def explained(
     findings: Sequence[Finding], lifetime: int, categories: Mapping[str, int], kinds: Mapping[str, Sequence[int]]
-) -> list[str]:
-    """What the detectors say: "slow start overshot a buffer, which explains 1 s (9 %)", the costliest first."""
+) -> list[tuple[float, str]]:
+    """What the detectors say, and its seconds: "slow start overshot a buffer, which explains 1 s (9 %)", the costliest first."""
     parts: list[tuple[float, str]] = []
     for tool, mine in _by_detector(sorted(findings, key=lambda f: -f.cost_s)):
         cost_s = sum(f.cost_s for f in mine)
@@ -133,7 +133,7 @@ def explained(
         cases = sum(f.cost_s > 0 for f in mine)
         more = f" (the costliest of {cases} cases)" if cases > 1 else ""
         parts.append((cost_s, f"{phrase}{more}, which explains {cost}"))
-    return [text for _, text in sorted(parts, key=lambda part: -part[0])]
+    return sorted(parts, key=lambda part: -part[0])
 
 
 def _by_detector(findings: Sequence[Finding]) -> list[tuple[registry.Tool, list[Finding]]]:

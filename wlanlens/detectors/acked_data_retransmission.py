@@ -94,6 +94,8 @@ def acked_data_retransmission(
             copies.key[away],
             f"{count(int(away.sum()), 'retransmission')} passed the tap after the ACK of the same bytes. Away from the sender "
             "that is normal: they crossed on the path. Only a capture at the sender can decide.",
+            t_start_ns=copies["t_ns"][away],
+            t_end_ns=copies["t_ns"][away],
         )
     copies = copies.take(~away)
     acked = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + copies["len"]))

@@ -22,13 +22,14 @@ _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
 
 def _phrase(finding: Finding) -> str:
-    return f"beacons, management and low basic rates took {finding.values['overhead_share']:.0%} of the air"
+    return f"beacons, management and low basic rates took {100 * finding.values['overhead_share']:.0f} % of the air"
 
 
 @detector(
     CODE,
     needs=("frames",),
     phrase=_phrase,
+    saving="overhead",
     remedy=Remedy(
         "Access points on the channel: raise the lowest basic rate (no 802.11b rates; 6, 12 or 24 Mbit/s for "
         "beacons), announce fewer names (SSIDs), or move networks to another channel.",
@@ -106,7 +107,7 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
             },
             evidence={"frames": vector(table.column("packet"))[most]},
             sentence=(
-                f"{subject}: frames without data took {cost_s / length_s:.0%} of {duration(length_s)}: beacons of {count(senders, 'sender')} "
+                f"{subject}: frames without data took {100 * cost_s / length_s:.0f} % of {duration(length_s)}: beacons of {count(senders, 'sender')} "
                 f"{duration(beacons_s)}, other management {duration(managed_s - beacons_s)}, and control frames at low rates "
                 f"{duration(cost_s - managed_s)}."
             ),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @detector(
     "burst_loss",
     needs=("frames", "exchanges"),
+    saving="failures",
     remedy=Remedy(
         "Channel: remove the source of the bursts (microwave oven, other radio, a moving obstacle), change the "
         "channel or band, or move the antennas. Station and access point: more retries spread over a longer "

@@ -47,6 +47,8 @@ def data_ack_collision(
     least_exchanges_count: int = 100,
     least_pairs_count: int = 5,
     chance_share: float = 0.001,
+    open_share: float = 0.05,
+    common_share: float = 0.25,
     paired_share: float = 0.4,
     rounds_count: float = 2.0,
     near_count: int = 4,
@@ -79,6 +81,8 @@ def data_ack_collision(
     rates around each event, so that a channel that is bad for a while pairs nothing); (2) if ties were not heard,
     errors in bursts: a failed transmission is followed by another as often as retries fail (binomial); (3) if the same
     stations send UDP, its retry rate.
+    `open_share`: up to this p-value it is undecided: a longer capture would show it. So it is where `common_share` of the frames of either
+    side fail: then almost every failure has one of the other side nearby, by chance or not.
     `paired_share`: least share of the events of the side with more events; a tie hits both sides, a channel error one.
     `rounds_count`: contentions of one ACK, at most, on average (1.7 to 1.9 in simulations of two stations), each with one
     slot in 32 (OFDM: 16) in common. More ties than that, beyond `chance_share`, show a contention window below the
@@ -113,6 +117,8 @@ def data_ack_collision(
                 chance_share=chance_share,
                 share=paired_share,
                 rounds=rounds_count,
+                open_share=open_share,
+                common_share=common_share,
             )
             if result is not None:
                 yield result
@@ -137,7 +143,15 @@ def _encrypted(e: Exchanges, spans: Iterable[slice], least: int) -> bool:
 
 
 def _judge(
-    search: TieSearch, link: ContendingStations, *, least: int, chance_share: float, share: float, rounds: float
+    search: TieSearch,
+    link: ContendingStations,
+    *,
+    least: int,
+    chance_share: float,
+    share: float,
+    rounds: float,
+    open_share: float,
+    common_share: float,
 ) -> Finding | Undecided | None:
     air, data, acks = search.air, link.data, link.acks
     e = air.exchanges
@@ -164,7 +178,8 @@ def _judge(
     p_udp = binomial_tail(len(failed), len(both), udp_rate) if udp_rate is not None else 0.0
     p = max(poisson_tail(paired, expected), p_burst, p_udp)
     if p > chance_share:
-        return None
+        rare = min(len(failed_data) / len(data), len(failed_acks) / len(acks)) < common_share
+        return None if p > open_share and rare else _open(air, both, data_at, p)
     tie_us = np.maximum(mean_airtime_us(e, data_at), mean_airtime_us(e, ack_at))
     cost_s = float(np.nansum(tie_us)) / 1e6 * (paired - min(expected, paired)) / paired
     by_design = ties_of_dcf(air, acks) * rounds
@@ -208,6 +223,20 @@ def _judge(
         frames_filter=f"(wlan.ta == {station} || wlan.ra == {station})",
     )
     return found if excess else replace(found, severity="info")
+
+
+def _open(air: Air, both: Array, data_at: Array, p: float) -> Undecided:
+    """Ties that chance may explain."""
+    e = air.exchanges
+    names, times = np.unique(e.pair[data_at], return_counts=True)
+    pair = int(names[times.argmax()])
+    open_ = air.undecided(
+        "data_ack_collision",
+        [pair],
+        f"{count(len(data_at), 'retried TCP data frame')} failed together with TCP ACKs, which chance may explain "
+        f"({p_value_text(p)}); a longer capture would show it.",
+    )
+    return replace(open_, spans=((air.subject(pair), int(e.t_first_ns[both].min()), int(e.t_last_ns[both].max())),))
 
 
 def _retry_failure_rate(e: Exchanges, events: Array) -> float:

@@ -17,9 +17,10 @@ from wlanlens.detection.toolkit import (
     Undecided,
     duration,
     key_groups,
+    late_with_others,
     lone_segments,
     moment,
-    round_trip_samples,
+    stands_out,
     times,
 )
 from wlanlens.registry import detector
@@ -61,6 +62,7 @@ def delayed_ack_deadlock(
     calm_factor: float = 2.0,
     waited_share: float = 0.25,
     at_once_share: float = 0.2,
+    even_share: float = 0.2,
 ) -> Iterator[Finding | Undecided]:
     """Nagle/delayed-ACK stall: one segment in flight waited for the receiver's delayed-ACK timer.
 
@@ -92,10 +94,13 @@ def delayed_ack_deadlock(
     `min_waits_count`: at least this many; a single one may be a frame that was late on the air.
     `around_count`, `calm_factor`: a connection's first segment counts alone where its wait is this many times as long as the median
     delay of as many round trips after it, of two at least (one may be a delayed ACK, too): the path does not make ACKs that late.
+    The same holds beside other connections between the same hosts whose ACKs are late meanwhile: undecided.
     `waited_share`: of the lone segments after which the sender continued, at least this share waited: a timer delays all but
     those acknowledged at once at a connection's start or after a gap; a slow frame on the air delays one in ten.
     `at_once_share`: after at least this share of the lone segments that waited, the sender continued at once; an
     application that writes now and then meets an ACK within 10 ms once in 25 to 100 times.
+    `even_share`: a timer runs equally long each time, retries and queues do not: the quartiles of the waits are at most this share of
+    their median apart; undecided where they differ by more, as those of a receiver whose timer ticks every 200 ms do.
 
     What fools it
     -------------
@@ -111,6 +116,7 @@ def delayed_ack_deadlock(
     facts = Facts.of(trace)
     found = lone_segments(
         facts,
+        least_wait_ns=int(min_wait_ms * 1e6),
         reaction_ns=int(reaction_ms * 1e6),
         path_share=path_share,
         calm_ns=int(calm_ms * 1e6),
@@ -128,35 +134,50 @@ def delayed_ack_deadlock(
                 "unknown whether more was in flight; a capture at the sender would show it.",
             )
         waits = np.flatnonzero(late & found.at_once)
+        queued = late_with_others(facts, found, waits, calm_factor)
+        if queued.any():
+            yield facts.undecided(
+                CODE,
+                found.key[waits[queued]],
+                "While segments were alone in flight, the ACKs of other connections were late, too: a queue or a timer.",
+                t_start_ns=found.sends["t_ns"][found.segment[waits[queued]]],
+                t_end_ns=found.acks["t_ns"][waits[queued]],
+            )
+        waits = waits[~queued]
         first, length = key_groups(found.key[waits])
         key = found.key[waits[first]]
         lone = _number_of(key, found.key[found.alone & found.at_once])
         enough = (length >= min_waits_count) & (length >= waited_share * lone)
         alone = found.sends["rel_seq"][found.segment[waits[first]]] == 1
-        enough |= alone & _stands_out(facts, found, waits[first], around_count, calm_factor)
+        enough |= alone & stands_out(facts, found, waits[first], around_count, calm_factor)
         enough &= length >= at_once_share * _number_of(key, found.key[late & found.continued])
-        yield from _findings(
-            facts, found, [waits[first[n] : first[n] + length[n]] for n in np.flatnonzero(enough)], lone[enough]
-        )
+        cases = [waits[first[n] : first[n] + length[n]] for n in np.flatnonzero(enough)]
+        even = np.array([_spread(found.waited_ns[case]) <= even_share for case in cases], bool)
+        whole = [case for case, is_even in zip(cases, even.tolist(), strict=True) if is_even]
+        yield from _findings(facts, found, whole, lone[enough][even])
+        if not even.all():
+            yield _uneven(
+                facts, found, [case for case, is_even in zip(cases, even.tolist(), strict=True) if not is_even]
+            )
     yield from facts.undecided_without_acks(CODE)
 
 
-def _stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float) -> Array:
-    """Whether each wait is this many times as long as the median delay of the round trips sampled next; not where fewer than
-    two were."""
-    samples = facts.cached(round_trip_samples)
-    key, waited = found.key[waits], found.waited_ns[waits]
-    shortest = facts.flow_values("tap_rtt_min_ns", key)
-    out = np.zeros(len(waits), bool)
-    if not len(samples):
-        return out
-    own = samples.last_until("packet", key, found.acks["packet"][waits])
-    own = np.where(own >= 0, own, np.searchsorted(samples.key, key) - 1)
-    for i, at in enumerate(own.tolist()):
-        later = samples["rtt_ns"][at + 1 : at + 1 + around][samples.key[at + 1 : at + 1 + around] == key[i]]
-        if len(later) > 1:
-            out[i] = waited[i] >= factor * (np.sort(later)[len(later) // 2] - shortest[i])
-    return out
+def _spread(waited_ns: Array) -> float:
+    """The distance of the quartiles, as a share of the median."""
+    low, middle, high = np.quantile(waited_ns, (0.25, 0.5, 0.75))
+    return float((high - low) / middle)
+
+
+def _uneven(facts: Facts, found: LoneSegments, cases: list[Array]) -> Undecided:
+    begin, end = (np.array([case[n] for case in cases]) for n in (0, -1))
+    return facts.undecided(
+        CODE,
+        found.key[begin],
+        "ACKs of single segments were late by different times: a receiver's timer that ticks at fixed times, or frames that were "
+        "late on the air; a capture at the receiver shows which.",
+        t_start_ns=found.sends["t_ns"][found.segment[begin]],
+        t_end_ns=found.acks["t_ns"][end],
+    )
 
 
 def _number_of(keys: Array, among: Array) -> Array:

@@ -87,7 +87,8 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: f
     if not len(runs):
         return
     rows = runs.rows
-    kept, normal_rto = _kept_long(runs, kept_factor, model_error_share)
+    trip = np.maximum(facts.flow_values("tap_rtt_min_ns", runs.key), 0)
+    kept, normal_rto = _kept_long(runs, trip, kept_factor, model_error_share)
     which = np.flatnonzero((runs.last > runs.first) | (kept != ""))
     start, end = runs.t_start_ns[which], runs.t_end_ns[which]
 
@@ -120,23 +121,26 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: f
     yield from cases.findings(describe, what="retransmission timer backoff")
 
 
-def _kept_long(runs: TimeoutRuns, factor: float, error: float) -> tuple[Array, Array]:
+def _kept_long(runs: TimeoutRuns, trip: Array, factor: float, error: float) -> tuple[Array, Array]:
     """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
     without backoff or such a sample, ns."""
     rows, first = runs.rows, runs.first
     waited, fresh = rows["waited_ns"][first], rows["fresh_rto_ns"][first]
     reason, normal_rto = np.full(len(runs), "", object), np.array(fresh)
     before = fresh[:-1]
-    # Only a run that ended with new data leaves a long timer behind, and only for the data that follows it at once.
-    soon = rows["silent_from_ns"][first[1:]] <= runs.t_end_ns[:-1]
-    follows = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before != NULL) & (fresh[1:] != NULL) & soon
-    backoff = follows & (waited[1:] > factor * fresh[1:])
-    sample = follows & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
+    # Only a run that ended with new data leaves a long timer behind, for the flight that follows it: what is sent before an ACK
+    # of that flight can come, a round trip later.
+    soon = rows["silent_from_ns"][first[1:]] <= runs.t_end_ns[:-1] + trip[1:]
+    after = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1]
+    follows = after & (before != NULL) & (fresh[1:] != NULL)
+    # It remains until a segment that was sent once is acknowledged: `rto_ns` says so.
+    remains = rows["rto_ns"][first[1:]] > factor * fresh[1:]
+    backoff = follows & (soon | remains) & (waited[1:] > factor * fresh[1:])
+    sample = follows & soon & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     normal_rto[1:][sample] = before[sample]
-    # No round trip was known before, as after a retransmitted SYN: the timer is kept if it is twice the last one. Another
-    # value is the first that the sender could measure.
-    unmeasured = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before == NULL) & (fresh[1:] == NULL) & soon
+    # No round trip was known before, as after a retransmitted SYN: a timer twice the last one is kept, another was measured.
+    unmeasured = after & (before == NULL) & (fresh[1:] == NULL) & soon
     last = rows["waited_ns"][runs.last[:-1]]
     kept = unmeasured & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
     reason[1:][kept] = "backoff"

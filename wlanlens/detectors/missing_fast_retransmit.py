@@ -23,8 +23,11 @@ from wlanlens.detection.toolkit import (
     Undecided,
     dupack_answers,
     duration,
+    has_data_between,
     key_groups,
+    latest_before,
     moment,
+    sent_above,
     third_dupacks,
     times,
 )
@@ -41,7 +44,7 @@ RIGHT = {
     "recovery_point": "as RFC 6582 section 3.2 requires for ACKs up to the recovery point of the previous recovery",
     "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
     "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
-    "no_sack_blocks": "correctly, because SACK was agreed but the duplicate ACKs had no SACK blocks and reported no loss",
+    "no_sack_blocks": "correctly, because the duplicate ACKs had no SACK blocks, which were agreed, and reported no loss",
     "data_between": "correctly for Linux, which does not count ACKs that follow new data of their sender",
     "filled_without_retransmission": "correctly, because the missing segment arrived late: it was reordered, not lost",
 }
@@ -51,7 +54,7 @@ RIGHT = {
     CODE,
     needs=("segments", "timeouts", "recoveries", "flows"),
     explains=(*AFTER_LOSS, *ON_THE_PATH),
-    saving="setback",
+    saving="fast",
     remedy=Remedy(
         "Sender: SACK and DSACK on, and a current stack (RACK-TLP), which repairs without three duplicate "
         "ACKs. If ACKs pass the tap and do not reach TCP: a firewall or driver on the sender drops duplicate "
@@ -98,14 +101,14 @@ def missing_fast_retransmit(
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission.
-    Without a reason it was wrong.
+    Without a reason it was wrong, except where with SACK fewer than three segments had been sent above the missing one.
 
     What fools it
     -------------
     On a path that reorders, data overtakes a retransmission, which then counts as lost. Window updates and keep-alives
     repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
     retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
-    are answered with ACKs of byte 1, which request nothing. Away from the sender the retransmission comes later or never, and the
+    are answered with ACKs of byte 1, which ask for nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
 
     References
@@ -116,10 +119,8 @@ def missing_fast_retransmit(
     facts = Facts.of(trace)
     yield from facts.undecided_without_acks(CODE)
     third = third_dupacks(facts)
-    # Each copy of a SYN is answered with an ACK of byte 1 (RFC 9293 section 3.10.7.4): these ask for nothing.
+    # Answers to copies of a SYN (RFC 9293 section 3.10.7.4).
     third = third.take((third["rel_ack"] > 1) | (facts.flow_values("syn_packets", third.key) <= 1))
-    if not len(third):
-        return
     copies = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "spurious", "trigger"],
@@ -133,13 +134,12 @@ def missing_fast_retransmit(
     began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
     since = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"])) - 2 * wait
     recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).sorted_by("t_start_ns")
-    # A fast recovery sends it once, however long ago it began.
-    entered = _latest(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
+    entered = latest_before(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
     since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
     sent, by_timer = dupack_answers(facts, third, copies, since)
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
-    # Before new data is acknowledged only the timer or these duplicate ACKs can cause a retransmission of that byte.
+    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission.
     late = sent > third["t_ns"] + wait
     missing = (sent == NULL) | (late & (acked != NULL) & (sent >= acked)) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
@@ -159,6 +159,9 @@ def missing_fast_retransmit(
     cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
     missing &= ~cut
     wrong = missing & (reason == "") & ((sent == NULL) | late)
+    # With SACK three segments above the hole must have arrived (RFC 6675 section 4): of fewer, copies caused a duplicate ACK.
+    sack = facts.flow_values("sack_agreed", third.key) == 1
+    wrong &= ~sack | (sent_above(facts, third) >= DUPACK_THRESHOLD)
     if cut.any():
         yield facts.undecided(
             CODE,
@@ -175,7 +178,7 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
     """Why no fast retransmit was needed; "" where one was. Later assignments take precedence."""
     out = np.full(len(third), "", object)
     out[filled] = "filled_without_retransmission"
-    out[(facts.flow_values("sack_agreed", third.key) == 0) & _data_between(facts, third)] = "data_between"
+    out[(facts.flow_values("sack_agreed", third.key) == 0) & has_data_between(facts, third)] = "data_between"
     blocks = facts.flow_values("sack_packets", third.key ^ 1)
     out[(facts.flow_values("sack_agreed", third.key) == 1) & (blocks == 0)] = "no_sack_blocks"
     spurious = copies.take(copies["spurious"] == 1).sorted_by("t_ns")
@@ -187,32 +190,13 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
             enough &= (spurious.key[at] == third.key) & (spurious["rel_seq"][at] < third["rel_ack"])
             enough &= spurious["t_ns"][at] >= third["t_ns"] - int(cause_s * 1e9)
         out[enough] = "spurious_retransmissions"
-    out[_latest(recoveries, "t_start_ns", recoveries["recover_rel_seq"], third) >= third["rel_ack"]] = "recovery_point"
+    out[latest_before(recoveries, "t_start_ns", recoveries["recover_rel_seq"], third) >= third["rel_ack"]] = (
+        "recovery_point"
+    )
     expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).sorted_by("t_ns")
     sent = expiries["rel_seq"] + expiries["flight_bytes"]
-    out[_latest(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
+    out[latest_before(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
     return out
-
-
-def _data_between(facts: Facts, third: Rows) -> Array:
-    """Whether fewer than three of the run's duplicate ACKs repeat the sequence number of the packet before them."""
-    rows = facts.rows("segments", ["rel_seq", "rel_ack"], where={"kind": ("dupack",)}, valid=("rel_seq", "rel_ack"))
-    rows = rows.sorted_by("rel_ack", "rel_seq")
-    change = (np.diff(rows.key, prepend=NULL) != 0) | (np.diff(rows["rel_ack"], prepend=NULL) != 0)
-    first = np.flatnonzero(change)
-    new = ~change & (np.diff(rows["rel_seq"], prepend=NULL) != 0)
-    counted = np.diff(first, append=len(rows)) - np.add.reduceat(new.astype(np.int64), first)
-    runs = Rows(rows.key[first], {"rel_ack": rows["rel_ack"][first]})
-    at = runs.last_until("rel_ack", third.key ^ 1, third["rel_ack"])
-    return np.where(at >= 0, counted[at], DUPACK_THRESHOLD) < DUPACK_THRESHOLD
-
-
-def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
-    """The value of the latest row before each duplicate ACK; `NULL` for none."""
-    if not len(rows):
-        return np.full(len(third), NULL, np.int64)
-    at = rows.last_until(when, third.key, third["t_ns"])
-    return np.where(at >= 0, value[at], NULL)
 
 
 def _wrong(

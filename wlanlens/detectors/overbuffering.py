@@ -94,7 +94,8 @@ def overbuffering(
     `max_samples`: evenly spread samples for the correlation, enough for three digits.
     `min_flow_bytes`: a smaller flow is no more than a first window.
     `min_timestamps_count`, `tick_error_share`: the receiver's timestamps show on which direction the delay arose where there are
-    this many and their tick is this close to one in use; a queue at the end of the capture changes the tick less.
+    this many and one tick in use fits: by it no ACK is on its path for longer than the round trip was above its least, but for
+    this share of the usual delay.
 
     What fools it
     -------------
@@ -138,7 +139,7 @@ def overbuffering(
     # The flow's bytes in flight when the segment was sent, the segment included.
     flight = samples["rel_ack"] - facts.cached(Acks).highest_until(samples.key, samples["t_ns"] - rtt)
     found: list[_Case] = []
-    on_ack_path = []
+    on_ack_path: list[_Case] = []
     for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * lifetime_s * 1e9)).tolist():
         part = np.arange(first[n], first[n] + length[n])
         r = _correlation(rtt[part], flight[part], min_samples_count, max_samples)
@@ -146,15 +147,17 @@ def overbuffering(
             continue
         mine = samples.take(part)
         if _is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
-            on_ack_path.append(int(samples.key[first[n]]))
+            on_ack_path.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
         else:
             found.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
     yield from _findings(facts, found)
     if on_ack_path:
         yield facts.undecided(
             CODE,
-            np.array(on_ack_path),
+            np.array([case.key for case in on_ack_path]),
             "By the receiver's timestamps the queueing delay was on the ACKs' path, in a queue that other data may fill.",
+            t_start_ns=np.array([case.t_start_ns for case in on_ack_path]),
+            t_end_ns=np.array([case.t_end_ns for case in on_ack_path]),
         )
 
 
@@ -174,13 +177,13 @@ def _is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, 
     ticks = ticks_between(tsval[0], tsval)
     if ticks[-1] <= 0:
         return False
-    # The tick over the whole capture: a queue at one end changes it by a part of the delay only.
-    tick = (t[-1] - t[0]) / ticks[-1]
-    nearest = min(_TICKS_NS, key=lambda candidate: abs(np.log(tick / candidate)))
-    if abs(tick / nearest - 1) > tick_error:
+    # How late each ACK is by a clock of this tick. On its path it is delayed by no less than nothing, and by no more than the round trip.
+    late = [t - t[0] - ticks * tick for tick in _TICKS_NS]
+    misfit = [int((one - delay).max() - one.min()) for one in late]
+    best = int(np.argmin(misfit))
+    if misfit[best] > tick_error * np.median(delay[queued]):
         return False
-    late = t - t[0] - ticks * nearest
-    return bool(np.median((late - late.min())[queued]) > np.median(delay[queued]) / 2)
+    return bool(np.median((late[best] - late[best].min())[queued]) > np.median(delay[queued]) / 2)
 
 
 def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) -> float | None:

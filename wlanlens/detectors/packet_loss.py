@@ -34,12 +34,14 @@ _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 def _sentence(values: Mapping[str, Value]) -> str:
     lost, before, sent = (int(values.get(k, 0)) for k in ("lost_count", "lost_before_tap_count", "data_packets"))
-    of, where = f" of {sent}" if sent else "", f", {before} of them before the tap" if before else ""
+    part = "" if lost == 1 else "all of them " if before == lost else f"{before} of them "
+    of, where = f" of {sent}" if sent else "", f", {part}before the tap" if before else ""
     episodes = count(max(1, int(values["episodes_count"])), "episode")
-    fast, timers = (duration(float(values[name])) for name in ("fast_recovery_s", "timers_s"))
+    parts = (("fast_recovery_s", "fast recovery"), ("timers_s", "timers and the recovery after them"))
+    took = [f"{what} took {duration(float(values[name]))}" for name, what in parts if float(values[name])]
     return (
-        f"{lost}{of} data segments {'was' if lost == 1 else 'were'} lost{where}, in {episodes}; fast recovery took {fast}, "
-        f"timers and the recovery after them {timers}."
+        f"{lost}{of} data segments {'was' if lost == 1 else 'were'} lost{where}, in {episodes}"
+        f"{'; ' if took else ''}{', '.join(took)}."
     )
 
 

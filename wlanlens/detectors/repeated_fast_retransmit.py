@@ -15,6 +15,7 @@ from wlanlens.detection.toolkit import (
     Description,
     Facts,
     Finding,
+    Undecided,
     cwnd_reductions,
     duration,
     key_groups,
@@ -38,7 +39,7 @@ def _phrase(finding: Finding) -> str:
     needs=("segments", "recoveries", "timeouts"),
     phrase=_phrase,
     explains=(*AFTER_LOSS, "spurious_recovery"),
-    saving="setback",
+    saving="once",
     remedy=Remedy(
         "Sender: SACK on (`net.ipv4.tcp_sack=1`) and a stack with NewReno's recovery point or RACK; Reno "
         "without SACK reduces its window for each loss. Path: a longer or managed queue loses fewer segments "
@@ -48,7 +49,7 @@ def _phrase(finding: Finding) -> str:
 )
 def repeated_fast_retransmit(
     trace: Trace, *, dupacks_count: int = DUPACK_THRESHOLD, answer_ms: float = 20.0
-) -> Iterator[Finding]:
+) -> Iterator[Finding | Undecided]:
     """The sender reduced its congestion window several times in one loss episode.
 
     What it finds
@@ -60,25 +61,25 @@ def repeated_fast_retransmit(
 
     Why it happens
     --------------
-    One window of losses requires one reduction. A sender that leaves fast recovery at the first new ACK (Reno) reduces for every
+    A window of losses requires one reduction. A sender that leaves fast recovery at the first new ACK (Reno) reduces for every
     loss of the window. One that goes back N after a timeout retransmits segments that had arrived; their duplicate ACKs look
     like a loss unless it remembers the recovery point (RFC 6582 section 4, the careful variant).
 
     How it decides
     --------------
-    Reductions are the fast recoveries of `recoveries`, the expiries of `timeouts`, and, without SACK, the first
-    retransmission of the left edge after duplicate ACKs.
+    Reductions are `recoveries`, `timeouts`, and, without SACK, retransmissions of the left edge after duplicate ACKs.
     `dupacks_count`: this many, TCP's threshold.
-    `answer_ms`: such a retransmission follows within this time; stacks answer within their tick, of 10 ms at most.
+    `answer_ms`: they follow within this time; stacks answer within their tick, of 10 ms at most.
     A reduction is repeated when the segment starts below the highest byte sent before the previous reduction, or, without
-    SACK, at that byte and after `dupacks_count` spurious retransmissions, which caused the duplicate ACKs. Consecutive ones are
-    one finding, together with the first, which was correct.
+    SACK, at that byte and after `dupacks_count` spurious retransmissions, which caused the duplicate ACKs. So is a timeout
+    for what a partial ACK showed, with new data sent instead. Consecutive ones are one finding, with the first.
 
     What fools it
     -------------
     Losses of separate windows start above the previous recovery point; NewReno's retransmissions on partial ACKs and SACK's
     of several holes belong to one reduction: no finding. A timeout without further retransmissions was undone by the
-    sender and is no reduction. At a tap after the loss it is unknown what had been sent: retransmissions whose first copy
+    sender and is no reduction. So may a spurious fast recovery be where timestamps show it to the sender (Eifel, as in Linux): what
+    follows it is undecided. At a tap after the loss it is unknown what had been sent: retransmissions whose first copy
     it never saw are left out.
 
     References
@@ -93,11 +94,25 @@ def repeated_fast_retransmit(
     # Retransmitted segments that had arrived caused the duplicate ACKs.
     spurious = np.diff(cuts.spurious) - (rows["spurious"][1:] == 1)
     at_point = (seq[1:] == point[:-1]) & (spurious >= dupacks_count) & ~cuts.with_sack[1:]
-    repeated = cuts.fast[1:] & (rows.key[1:] == rows.key[:-1]) & ((seq[1:] < point[:-1]) | at_point)
+    repeated = cuts.fast[1:] & ((seq[1:] < point[:-1]) | at_point) | cuts.unanswered_partial_acks(facts)
+    repeated &= rows.key[1:] == rows.key[:-1]
     # Where the tap never saw the first copies it is unknown what had been sent.
     repeated &= (rows["lost_before_tap"][1:] != 1) & (rows["lost_before_tap"][:-1] != 1)
-    # A sender goes back N after a timeout; one that retransmits nothing else has undone it.
+    # A sender that retransmits nothing else has undone a timeout.
     repeated &= cuts.fast[:-1] | (np.diff(cuts.number) > 1)
+    # Timestamps show that a fast recovery was spurious.
+    undone = repeated & cuts.fast[:-1] & (rows["spurious"][:-1] == 1)
+    undone &= facts.flow_values("timestamps_agreed", rows.key[1:]) == 1
+    repeated &= ~undone
+    if undone.any():
+        again = np.flatnonzero(undone) + 1
+        yield facts.undecided(
+            CODE,
+            rows.key[again],
+            "The sender reduced cwnd again after a spurious fast recovery, which its timestamps may have let it undo.",
+            t_start_ns=t[again - 1],
+            t_end_ns=t[again],
+        )
     first, length = key_groups(np.cumsum(~np.concatenate(([False], repeated))))
     chains = np.flatnonzero(length > 1)
     if not len(chains):

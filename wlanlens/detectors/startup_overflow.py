@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,20 +8,18 @@ import numpy as np
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
-    NULL,
-    Acks,
-    Array,
     Cases,
     Description,
     Facts,
     Finding,
+    FirstLosses,
     Losses,
     Rows,
     Undecided,
-    arrival_bytes_per_s,
-    binomial_tail,
     count,
     duration,
+    first_losses,
+    judge_first_losses,
     moment,
 )
 from wlanlens.registry import detector
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 CODE = "startup_overflow"
+
+#: Triggers of retransmissions that react to a loss.
+_REACTIONS = ("rto", "go_back_n", "fast", "partial_ack", "sack")
 
 
 def _phrase(finding: Finding) -> str:
@@ -79,14 +79,15 @@ def startup_overflow(
 
     How it decides
     --------------
-    From the losses whose first copy was sent before the sender's first retransmission.
+    From the losses whose first copy was sent before the sender's first retransmission; a tail loss probe is no reaction to a loss.
+    A fast retransmission or one of SACK counts where nothing shows whether it was spurious: what follows tells chance from a queue.
     `min_losses_count`: two may be chance; three duplicate ACKs also make TCP react.
     `chance_share`: with the rest of the connection's frequency of loss episodes, this many losses so close together have at most
     this probability (binomial, one episode added to the rest): one of 1000 connections with random losses.
     Losses of the rest that come together count once, because the same queue overflows again.
     `ceiling_share`: a full queue is as long as it ever is, while random losses occur at any length. The queueing delay before the
     first loss was at least this share of the connection's highest; 0.7 allows for delayed ACKs and the jitter of a radio.
-    A delay that exceeds the highest by as much is no queue.
+    A queue grows: a delay that the round trips just before did not have, by as much, is none.
     `ceiling_quantile_share`: the highest is this quantile of the round trips, so that a few held packets do not count.
     `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
     share of the segments between the first and the last loss was lost.
@@ -109,7 +110,10 @@ def startup_overflow(
     losses = facts.cached(Losses)
     valid = ("t_ns", "rel_seq")
     copies = facts.rows(
-        "segments", ["t_ns", "rel_seq", "lost_before_tap"], where={"transmission": ("retransmission",)}, valid=valid
+        "segments",
+        ["packet", "t_ns", "rel_seq", "len", "copy", "since_previous_ns", "spurious", "trigger", "lost_before_tap"],
+        where={"transmission": ("retransmission",), "trigger": _REACTIONS},
+        valid=valid,
     )
     copies = copies.take(copies["rel_seq"] > 0)
     keys = np.unique(copies.key)
@@ -118,21 +122,21 @@ def startup_overflow(
     sent = sent.take(sent["len"] > 0)
     columns = ["t_ns", "rel_ack", "rtt_ns", "dupacks"]
     acks = facts.rows("segments", columns, valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1))
-    cases: list[_Case] = []
+    cases: list[FirstLosses] = []
     unseen: list[int] = []
-    frequent: list[_Case] = []
+    frequent: list[FirstLosses] = []
     for key in keys.tolist():
         mine, data = copies.of_key(key), sent.of_key(key)
         reaction = int(mine["t_ns"][0])
-        part = losses.of(key)
-        first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
+        first = first_losses(mine, reaction)
         if len(first) >= min_losses_count:
-            case = _case(facts, losses, data, acks.of_key(key ^ 1), first, reaction, ceiling_quantile_share)
+            case = judge_first_losses(
+                facts, losses, data, acks.of_key(key ^ 1), first, reaction, ceiling_quantile_share
+            )
             if case is None:
                 continue
-            full = case.queue_ns > 0 and (
-                ceiling_share * case.ceiling_ns <= case.queue_ns <= case.ceiling_ns / ceiling_share
-            )
+            full = case.queue_ns > 0 and ceiling_share * case.ceiling_ns <= case.queue_ns
+            full = full and ceiling_share * case.queue_ns <= max(case.ceiling_ns, case.queue_before_ns)
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and thinned and case.flight_before <= before_share * case.flight:
                 (cases if case.p_value <= chance_share else frequent).append(case)
@@ -145,7 +149,7 @@ def startup_overflow(
             np.array([case.key for case in frequent]),
             "The first losses came when the queue was longest, but later losses are so frequent that chance explains these, too.",
             t_start_ns=np.array([case.t_start_ns for case in frequent]),
-            t_end_ns=np.array([case.t_end_ns for case in frequent]),
+            t_end_ns=np.array([case.t_whole_ns for case in frequent]),
         )
     if unseen:
         yield facts.undecided(
@@ -161,80 +165,7 @@ def _unseen_losses(data: Rows, copies: Rows, reaction: int) -> int:
     return len(np.unique(copies["rel_seq"][(copies["lost_before_tap"] == 1) & (copies["rel_seq"] < highest)]))
 
 
-@dataclass
-class _Case:
-    """The first losses of one direction of a connection."""
-
-    key: int
-    packets: Array
-    t_start_ns: int
-    t_end_ns: int
-    losses: int
-    sent: int
-    sent_between: int
-    spread_ns: int
-    min_rtt_ns: int
-    p_value: float
-    queue_ns: int
-    ceiling_ns: int
-    flight: int
-    flight_before: int
-    bytes_per_s: float
-    segment_bytes: int
-    cost_s: float
-
-
-def _case(
-    facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, reaction: int, quantile: float
-) -> _Case | None:
-    key = losses.key[first[:1]]
-    t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
-    acks = facts.cached(Acks)
-    # The segment just before the first loss measures the queue.
-    before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
-    covered = int(acks.t_ns(acks.first_covering(key, losses.rel_seq[first[:1]]))[0])
-    rtts = back["rtt_ns"][back["rtt_ns"] != NULL]
-    if not len(before) or covered == NULL or not len(rtts):
-        return None
-    rtt_before = covered - int(data["t_ns"][before[-1]])
-    min_rtt = min(int(rtts.min()), rtt_before)
-    sent = data["t_ns"]
-    inside = (sent >= t_first) & (sent < reaction)
-    if not inside.any():
-        return None  # the lost segments were no first transmissions
-    rest_episodes = len(np.setdiff1d(losses.episode[losses.of(int(key[0]))], losses.episode[first]))
-    chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
-    end = int(acks.t_ns(acks.first_covering(key, losses.end[first].max(keepdims=True)))[0])
-    end = end if end != NULL else int(facts.last_packet_ns(key)[0])
-    segment = int(np.median(data["len"][inside]))
-    rate = arrival_bytes_per_s(back, t_first, reaction, segment)
-    reached = np.maximum.accumulate(back["rel_ack"])
-    acked = int(reached[np.searchsorted(back["t_ns"], end, side="right") - 1])
-    acked -= int(reached[max(0, int(np.searchsorted(back["t_ns"], reaction, side="right")) - 1)])
-    wait_s = (end - reaction) / 1e9
-    return _Case(
-        key=int(key[0]),
-        packets=losses.packet[first],
-        t_start_ns=t_first,
-        t_end_ns=max(end, reaction),
-        losses=len(first),
-        sent=int(inside.sum()),
-        sent_between=int(((sent >= t_first) & (sent <= t_last)).sum()),
-        spread_ns=t_last - t_first,
-        min_rtt_ns=min_rtt,
-        # The first loss is where the search began: it does not count.
-        p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
-        queue_ns=rtt_before - min_rtt,
-        ceiling_ns=int(np.quantile(rtts, quantile)) - min_rtt,
-        flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
-        flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
-        bytes_per_s=rate,
-        segment_bytes=segment,
-        cost_s=max(0.0, wait_s - acked / rate) if rate > 0 else wait_s,
-    )
-
-
-def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
+def _findings(facts: Facts, cases: list[FirstLosses]) -> Iterator[Finding]:
     def describe(i: int) -> Description:
         case = cases[i]
         recovery_s = (case.t_end_ns - case.t_start_ns) / 1e9

@@ -32,9 +32,10 @@ CODE = "tail_loss"
 _NEVER = 2**62
 
 _UNSEEN = (
-    "more data followed, and away from the sender the capture does not show whether an earlier copy of it was lost before the "
-    "tap; a capture at the sender would."
+    "more data followed, and away from the sender the capture does not show whether a copy of it was lost before the tap; "
+    "a capture at the sender would."
 )
+_OPEN = "this capture does not show whether it had been lost."
 
 
 @detector(
@@ -75,7 +76,7 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float =
     What fools it
     -------------
     An application that pauses ends a transfer, too: a loss before its pause counts. A pause without a loss has no timer, and
-    lost SYNs are not data: no finding. Where the kind of the expiry is undetermined, the case is undecided. Away from the sender,
+    lost SYNs are not data: no finding. Where the kind of expiry or probe is unknown: undecided. Away from the sender,
     segments lost after the tail are seen when they are retransmitted, and are included. If the connection sends more
     later, the case is undecided there: an apparent pause may be one more loss.
 
@@ -152,18 +153,10 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
     wait, packet = (last["t_ns"] - runs.t_start_ns)[lost] / 1e9, last["packet"][lost]
     cases = Cases(facts, CODE, runs.key[lost], runs.t_start_ns[lost], runs.t_end_ns[lost], wait, packet, "timeouts")
     yield from cases.findings(describe, what="a lost tail")
-    for open_, why in (
-        (which[tail & ~genuine], "this capture does not show whether it had been lost."),
-        (which[tail & genuine & unseen], _UNSEEN),
-    ):
-        if len(open_):
-            yield facts.undecided(
-                CODE,
-                runs.key[open_],
-                f"The timer retransmitted the end of a transfer; {why}",
-                t_start_ns=runs.t_start_ns[open_],
-                t_end_ns=runs.t_end_ns[open_],
-            )
+    for n, why in ((which[tail & ~genuine], _OPEN), (which[tail & genuine & unseen], _UNSEEN)):
+        if len(n):
+            text = f"The timer retransmitted the end of a transfer; {why}"
+            yield facts.undecided(CODE, runs.key[n], text, t_start_ns=runs.t_start_ns[n], t_end_ns=runs.t_end_ns[n])
 
 
 def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
@@ -173,23 +166,21 @@ def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
         where={"trigger": ("tail_loss_probe", "undecided"), "trigger_evidence": ("probe_timer", "timer_expired")},
         valid=("t_ns", "rel_seq"),
     )
-    probes = probes.take(probes["spurious"] == 0)
+    probes = probes.take(probes["spurious"] != 1)
     if not len(probes):
         return
     t, start = probes["t_ns"], probes["t_ns"] - np.maximum(probes["since_previous_ns"], 0)
     end = probes["rel_seq"] + np.maximum(probes["len"], 1)
     tail, answered, packet = quiet.at_end(probes.key, start, t, end)
-    unseen = tail & quiet.may_be_unseen(probes.key, t)
-    if unseen.any():
-        yield facts.undecided(
-            CODE,
-            probes.key[unseen],
-            f"A probe retransmitted the end of a transfer; {_UNSEEN}",
-            t_start_ns=start[unseen],
-            t_end_ns=t[unseen],
-        )
     later = np.where(answered == NULL, _NEVER, answered - 1)
-    lost = np.flatnonzero(tail & ~unseen & ~runs.rows.any_between("t_ns", probes.key, t + 1, later))
+    # A later expiry found it.
+    tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
+    known, unseen = probes["spurious"] == 0, quiet.may_be_unseen(probes.key, t)
+    lost = np.flatnonzero(tail & known & ~unseen)
+    for case, why in ((tail & ~known & (answered != NULL), _OPEN), (tail & known & unseen, _UNSEEN)):
+        if case.any():
+            text = f"A probe retransmitted the end of a transfer; {why}"
+            yield facts.undecided(CODE, probes.key[case], text, t_start_ns=start[case], t_end_ns=t[case])
 
     def describe(i: int) -> Description:
         n, wait_s = int(lost[i]), float(wait[i])

@@ -18,7 +18,11 @@ from wlanlens.detection.toolkit import (
     bit_rate,
     cwnd_may_limit,
     duration,
+    has_no_room,
     key_groups,
+    long_stretches,
+    may_be_busy,
+    mean_by_length,
 )
 from wlanlens.registry import detector
 
@@ -47,6 +51,9 @@ def window_limited(
     min_time_ms: float = 50.0,
     min_stretch_rtts: float = 3.0,
     min_flow_bytes: int = 64 * 1024,
+    access_ms: float = 5.0,
+    own_share: float = 0.1,
+    full_rtts: float = 4.0,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, limited the throughput.
 
@@ -71,7 +78,13 @@ def window_limited(
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
     `min_stretch_rtts`: a finding begins and ends with a stretch of this many round trips, or of the longest; fewer are one burst.
+    A receiver's window below two segments always limits: a congestion window is never below one.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
+    `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer
+    than this, and the window's no longer than that for each of its segments and the ACK, the link may be busy all the time: undecided.
+    `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
+    `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or an ACK that the receiver
+    delayed: undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
 
     What fools it
     -------------
@@ -91,11 +104,16 @@ def window_limited(
         ],
         where={"state": ("zero_window", "window_limited", "delayed_ack")},
     )  # fmt: skip
-    spans = spans.take((spans["state"] != "delayed_ack") | _no_room(facts, spans))
+    spans = spans.take((spans["state"] != "delayed_ack") | has_no_room(facts, spans))
     if len(spans):
-        full = cwnd_may_limit(facts, spans)
-        whole = _long(facts, spans, ~full, min_stretch_rtts)
-        yield from _findings(facts, spans, full, whole, min_share_percent / 100, int(min_time_ms * 1e6))
+        segment = np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1)
+        one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)
+        full = cwnd_may_limit(facts, spans) & ~one
+        busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
+        share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
+        found = list(_findings(facts, spans.take(~busy), full[~busy], min_stretch_rtts, share, least_ns))
+        yield from found
+        yield from _undecided(facts, spans.take(~full), busy[~full], {f.subject for f in found}, share, least_ns)
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
     unscaled = (facts.flow_values("packets", keys ^ 1) > 0) & (facts.flow_values("peer_window_max_bytes", keys) == 0)
@@ -107,7 +125,34 @@ def window_limited(
         )
 
 
-def _findings(facts: Facts, spans: Rows, full: Array, whole: Array, min_share: float, min_ns: int) -> Iterator[Finding]:
+def _undecided(
+    facts: Facts, spans: Rows, open_: Array, found: set[str], min_share: float, min_ns: int
+) -> Iterator[Undecided]:
+    """Flows that would have a finding, or a longer one, with the time that is open."""
+    if not open_.any():
+        return
+    first, _ = key_groups(spans.key)
+    key, span_ns = spans.key[first], spans["t_end_ns"] - spans["t_start_ns"]
+    whole, left = (np.add.reduceat(time_ns, first) for time_ns in (span_ns, np.where(open_, span_ns, 0)))
+    much = (left > 0) & (whole >= min_ns) & (whole >= min_share * facts.lifetime_s(key) * 1e9)
+    much &= (2 * left > whole) | [facts.subject(k) not in found for k in key.tolist()]
+    if much.any():
+        yield facts.undecided(
+            CODE,
+            key[much],
+            "The sender filled the receiver's window, but the round trip is so short, or so much longer than the least, that a link may "
+            "have been busy all the time; a capture of the air or the bus would show it.",
+            t_start_ns=np.maximum(facts.flow_values("t_start_ns", key[much]), 0),
+            t_end_ns=facts.last_packet_ns(key[much]),
+        )
+
+
+def _findings(
+    facts: Facts, spans: Rows, full: Array, stretch: float, min_share: float, min_ns: int
+) -> Iterator[Finding]:
+    if not len(spans):
+        return
+    whole = long_stretches(facts, spans, ~full, stretch)
     first, length = key_groups(spans.key)
     key, closed, start, end = spans.key[first], spans["state"] == "zero_window", spans["t_start_ns"], spans["t_end_ns"]
     span_ns = end - start
@@ -127,8 +172,8 @@ def _findings(facts: Facts, spans: Rows, full: Array, whole: Array, min_share: f
         limited = part[~closed[part]]
         limited_s, closed_s, lifetime = int(limited_ns[n]) / 1e9, int(closed_ns[n]) / 1e9, float(lifetime_s[n])
         # At an interval's end the window may have just closed: it was never smaller than the flight.
-        window = _mean(np.maximum(spans["window_bytes"], spans["flight_bytes"]), span_ns, limited)
-        rtt = _mean(spans["rtt_ns"], span_ns, limited)
+        window = mean_by_length(np.maximum(spans["window_bytes"], spans["flight_bytes"]), span_ns, limited)
+        rtt = mean_by_length(spans["rtt_ns"], span_ns, limited)
         values: dict[str, float | int | str] = {
             "window_limited_s": limited_s,
             "zero_window_s": closed_s,
@@ -163,46 +208,3 @@ def _findings(facts: Facts, spans: Rows, full: Array, whole: Array, min_share: f
         spans["first_packet"][first[which]],
     )
     yield from cases.findings(describe, what="a limiting receiver's window")
-
-
-def _no_room(facts: Facts, spans: Rows) -> Array:
-    """Whether the window had no room for one more segment."""
-    segment = facts.flow_values("segment_max_bytes", spans.key)
-    known = (spans["window_bytes"] != NULL) & (segment > 0)
-    return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
-
-
-def _long(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
-    """Counted intervals in stretches of some round trips, or as long as their flow's longest; gaps of a round trip end none."""
-    which = np.flatnonzero(counted)
-    out = np.zeros(len(spans), bool)
-    if not len(which):
-        return out
-    key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
-    rtt = _round_trips_ns(facts, spans, key)
-    begins = np.ones(len(which), bool)
-    begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > rtt[1:])
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(which)) - 1
-    length = end[last] - start[first]
-    flow = np.cumsum(np.diff(key[first], prepend=key[:1]) != 0)
-    longest = np.zeros(flow.max() + 1, np.int64)
-    np.maximum.at(longest, flow, length)
-    out[which] = np.repeat(length >= np.minimum(stretch * rtt[first], longest[flow]), last - first + 1)
-    return out
-
-
-def _round_trips_ns(facts: Facts, spans: Rows, key: Array) -> Array:
-    """The mean round trip of each key: of its whole connection where that is known, else of these intervals."""
-    known, place = np.unique(spans.key, return_inverse=True)
-    measured = spans["rtt_ns"] != NULL
-    total = np.bincount(place[measured], spans["rtt_ns"][measured], len(known))
-    here = total / np.maximum(np.bincount(place[measured], minlength=len(known)), 1)
-    whole = facts.flow_values("tap_rtt_mean_ns", key)
-    return np.asarray(np.where(whole > 0, whole, here[np.searchsorted(known, key)]))
-
-
-def _mean(column: Array, weight: Array, which: Array) -> float | None:
-    """Mean over intervals by their length; None where nothing is known."""
-    which = which[(column[which] != NULL) & (weight[which] > 0)]
-    return float(np.average(column[which].astype(np.float64), weights=weight[which])) if len(which) else None

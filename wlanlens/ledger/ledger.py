@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +57,19 @@ def build(held: Mapping[str, pa.Table]) -> pa.Table:
     """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
     timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
     recoveries = held["recoveries"] if "recoveries" in held else None  # noqa: SIM401
-    return from_intervals(held["intervals"], timeouts, held, recoveries)
+    return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held))
+
+
+def one_sided(held: Mapping[str, pa.Table]) -> set[tuple[str, int]]:
+    """Captures and numbers of the connections of which only one direction was captured: ACKs, hence all causes, are unknown."""
+    import pyarrow.compute as pc
+
+    out: set[tuple[str, int]] = set()
+    for name in ("open_flows", "flows"):
+        if name in held and "packets" in held[name].column_names:
+            empty = held[name].filter(pc.equal(held[name].column("packets"), 0)).select(["capture", "flow"])
+            out |= {(row["capture"], row["flow"]) for row in empty.to_pylist()}
+    return out
 
 
 def from_intervals(
@@ -65,6 +77,7 @@ def from_intervals(
     timeouts: pa.Table | None = None,
     below: Mapping[str, pa.Table] | None = None,
     recoveries: pa.Table | None = None,
+    unanswered: Collection[tuple[str, int]] = (),
 ) -> pa.Table:
     """The ledger of a table `intervals`; adjacent intervals of one category become one.
 
@@ -74,6 +87,8 @@ def from_intervals(
         Tables of the trace; without the last two no recovery counts as spurious.
     below
         The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets.
+    unanswered
+        Captures and numbers of connections of which one direction was captured: all but their handshake is unknown.
 
     Raises
     ------
@@ -92,6 +107,11 @@ def from_intervals(
     end: Array = filled(intervals.column("t_end_ns"))
     category, queued = classify.assign(intervals, timeouts, recoveries)
 
+    if unanswered:
+        number = {name: i for i, name in enumerate(capture.dictionary.to_pylist())}
+        keys = np.array([(number[name] << 32) + n for name, n in unanswered if name in number], np.int64)
+        alone = np.isin((who << 32) + flow, keys) & (category != CATEGORIES.index("handshake"))
+        category, queued = np.where(alone, CATEGORIES.index("unknown"), category), np.where(alone, 0, queued)
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
     who, flow, back, start, end, category, queued = (a[order] for a in (who, flow, back, start, end, category, queued))
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])

@@ -37,6 +37,7 @@ from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
 from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
+from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.fades import Fade, StationDrops
 from wlanlens.detection.toolkit.findings import (
@@ -46,9 +47,11 @@ from wlanlens.detection.toolkit.findings import (
     make_finding,
     severity,
 )
+from wlanlens.detection.toolkit.first_losses import FirstLosses, first_losses, judge_first_losses
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
+from wlanlens.detection.toolkit.lone_waits import late_with_others, stands_out
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
@@ -75,6 +78,7 @@ from wlanlens.detection.toolkit.timeout_runs import (
     recovery_after_runs,
 )
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
+from wlanlens.detection.toolkit.window_time import has_no_room, long_stretches, may_be_busy, mean_by_length
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
@@ -108,6 +112,7 @@ __all__ = [
     "Facts",
     "Fade",
     "Finding",
+    "FirstLosses",
     "HeldBurst",
     "HoldingPoint",
     "HoldingPoints",
@@ -145,15 +150,24 @@ __all__ = [
     "duration",
     "enum_mask",
     "failure_chances",
+    "first_losses",
     "first_of_episodes",
     "found_full",
+    "has_data_between",
+    "has_no_room",
     "highest_working",
+    "judge_first_losses",
     "key_groups",
     "last_ack_lateness_ns",
+    "late_with_others",
+    "latest_before",
     "lone_segments",
+    "long_stretches",
     "lost_packet_runs",
     "make_finding",
+    "may_be_busy",
     "mean_airtime_us",
+    "mean_by_length",
     "min_data_rtt_ns",
     "moment",
     "normal_tail",
@@ -165,9 +179,11 @@ __all__ = [
     "recovery_after_runs",
     "reverse",
     "round_trip_samples",
+    "sent_above",
     "sent_up_to",
     "severity",
     "sniffer_doubt",
+    "stands_out",
     "third_dupacks",
     "ticks_between",
     "ties_of_dcf",

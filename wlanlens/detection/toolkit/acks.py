@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
@@ -51,12 +53,15 @@ class Acks:
 
     def highest_until(self, keys: Array, t_ns: Array) -> Array:
         """Highest ACK captured up to each time; 1 for none."""
-        order = np.lexsort((self._t, self._by_ack // _SPAN))
-        by_t = Rows(
-            self._keys[self._by_ack[order] // _SPAN], {"t_ns": self._t[order], "ack": self._by_ack[order] % _SPAN}
-        )
+        by_t = self._by_t
         at = by_t.last_until("t_ns", keys, t_ns)
         return np.where(at >= 0, by_t["ack"][np.maximum(at, 0)], 1) if len(by_t) else np.ones(len(keys), np.int64)
+
+    @cached_property
+    def _by_t(self) -> Rows:
+        """The ACKs by key of the data and time."""
+        columns = {"t_ns": self._t, "ack": self._by_ack % _SPAN}
+        return Rows(self._keys[self._by_ack // _SPAN], columns).sorted_by("t_ns")
 
     def first_covering(self, keys: Array, rel_byte: Array) -> Array:
         """Position of the first ACK at or above each relative byte; -1 for none."""

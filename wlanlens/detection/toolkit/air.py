@@ -64,6 +64,8 @@ class Air(StationPairs):
         if (self._frame_key[1:] < self._frame_key[:-1]).any():
             order = np.argsort(self._frame_key, kind="stable")
             self._frame_key, made = self._frame_key[order], made.take(order)
+        # Where every record of a capture is a frame, its number is its place.
+        self._gapless = bool((np.diff(self._frame_key) == 1).all())
         return made
 
     def _read_exchanges(self, table: pa.Table) -> tuple[Exchanges, Transmissions]:
@@ -177,6 +179,9 @@ class Air(StationPairs):
         if not len(self._frame_key):
             return np.full(len(packet), -1, np.int64)
         key = _frame_key(capture, packet)
+        if self._gapless:
+            row = key - self._frame_key[0]
+            return np.where((row >= 0) & (row < len(self._frame_key)), row, -1)
         row = np.minimum(np.searchsorted(self._frame_key, key), len(self._frame_key) - 1)
         return np.where(self._frame_key[row] == key, row, -1)
 
@@ -239,9 +244,12 @@ def _frame_key(capture: Array, packet: Array) -> Array:
 
 def _leads(pair: Array, ampdu: Array) -> Array:
     """All but the later MPDUs of each A-MPDU of a pair."""
-    inside = np.flatnonzero(ampdu != NULL)
-    order = inside[np.lexsort((ampdu[inside], pair[inside]))]
-    same = (ampdu[order][1:] == ampdu[order][:-1]) & (pair[order][1:] == pair[order][:-1])
+    order = np.flatnonzero(ampdu != NULL)
+    whose, number = pair[order], ampdu[order]
+    if ((whose[1:] < whose[:-1]) | ((whose[1:] == whose[:-1]) & (number[1:] < number[:-1]))).any():
+        sort = np.lexsort((number, whose))
+        order, whose, number = order[sort], whose[sort], number[sort]
+    same = (number[1:] == number[:-1]) & (whose[1:] == whose[:-1])
     out = np.ones(len(pair), bool)
     out[order[1:][same]] = False
     return out

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+import numpy as np
+
+from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.tables.columns import Array
 
 #: What an exchange carries of TCP, see `Exchanges.tcp`.
@@ -125,3 +128,10 @@ class Transmissions(Vectors):
     mpdu_bytes: Array
     signal_dbm: Array
     ampdu: Array
+
+    def took_us(self) -> Array:
+        """Time of the channel that each took with spaces and mean backoff: no more than until the next of its exchange."""
+        mean = transmission_us(np.nan_to_num(self.airtime_us), self.rate_mbps, self.nth)
+        again = self.exchange[1:] == self.exchange[:-1]
+        gap_us = np.where(again, np.maximum(self.t_ns[1:] - self.t_ns[:-1], 0) / 1e3, np.inf)
+        return np.asarray(np.minimum(mean, np.append(gap_us, [np.inf])[: len(mean)]))

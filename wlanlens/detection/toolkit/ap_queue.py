@@ -15,7 +15,9 @@ def before_air_ns(paths: PacketPaths) -> Array:
 
 
 def queue_lengths(paths: PacketPaths, downlink: Array) -> Array:
-    """Packets of all downlink directions that had come and were not yet on the air when each packet came.
+    """Packets of all downlink directions that had come to the access point and were not yet on the air when each packet came.
+
+    A packet that passed the sender is on the wire first, for the least time from there to the air: it is in no queue meanwhile.
 
     Parameters
     ----------
@@ -28,11 +30,21 @@ def queue_lengths(paths: PacketPaths, downlink: Array) -> Array:
     array
         One length for each packet of `paths`; `NULL` where its time before the air is unknown.
     """
-    came, air = before_air_ns(paths), paths.t["air"]
-    admitted = downlink & (came != NULL) & (air != NULL)
+    passed, air = before_air_ns(paths), paths.t["air"]
+    admitted = downlink & (passed != NULL) & (air != NULL)
+    came = np.where(passed == NULL, NULL, passed + _wire_ns(paths, passed, admitted))
     arrivals, departures = np.sort(came[admitted]), np.sort(air[admitted])
     waiting = np.searchsorted(arrivals, came, side="left") - np.searchsorted(departures, came, side="right")
     return np.where(came == NULL, NULL, waiting)
+
+
+def _wire_ns(paths: PacketPaths, passed: Array, admitted: Array) -> Array:
+    """The least time of each packet's direction from the capture point before the air to the air."""
+    out = np.zeros(len(passed), np.int64)
+    for key in np.unique(paths.key[admitted]).tolist():
+        mine = paths.key == key
+        out[mine] = (paths.t["air"] - passed)[mine & admitted].min()
+    return out
 
 
 def found_full(lost: Array, admitted: Array, chance_share: float) -> Array:

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.rows import key_groups
 from wlanlens.detection.toolkit.statistics import normal_tail, poisson_tail
 from wlanlens.detection.toolkit.trials import Trials, failure_chances
@@ -142,5 +141,5 @@ def lost_packet_runs(air: Air, pair: int, long_run: int) -> LostRuns:
         mean=float(runs.mean()),
         longest=int(runs.max()),
         p_value=min(1.0, by_chance) if longest >= long_run else 1.0,
-        cost_s=float(transmission_us(np.nan_to_num(a.airtime_us[later]), a.rate_mbps[later], a.nth[later]).sum()) / 1e6,
+        cost_s=float(a.took_us()[later].sum()) / 1e6,
     )

@@ -21,7 +21,7 @@ class CwndReductions:
     rows : Rows
         Of `segments`: columns `t_ns packet rel_seq spurious flight_bytes lost_before_tap`.
     number : array
-        Place of each among all retransmissions.
+        Retransmissions up to each, itself included, without those that may be tail loss probes: these are no go-back-N.
     spurious : array
         Spurious retransmissions up to each, itself included.
     fast : array of bool
@@ -40,6 +40,26 @@ class CwndReductions:
     def recovery_point(self) -> Array:
         """The highest byte sent before each."""
         return np.asarray(self.rows["rel_seq"] + self.rows["flight_bytes"])
+
+    def unanswered_partial_acks(self, facts: Facts) -> Array:
+        """Whether each but the first is a timeout because the sender had left fast recovery at a partial ACK.
+
+        A NewReno sender answers a partial ACK with a retransmission (RFC 6582 section 3.2, step 3); one that sends new data instead
+        has left fast recovery (Reno), and where too few duplicate ACKs follow, its timer finds the next loss of the same
+        window. One that sends nothing may still be in it: proportional rate reduction (RFC 6937) lets it send nothing. Away
+        from the sender, a retransmission may have been lost before the tap.
+        """
+        seq, last, keys, acks = self.rows["rel_seq"], self.recovery_point[:-1], self.rows.key[1:], facts.cached(Acks)
+        next_one = ~self.fast[1:] & self.fast[:-1] & (np.diff(self.number) == 1)
+        edge = acks.highest_before(keys, self.rows["packet"][1:]) == seq[1:]
+        found = next_one & (seq[1:] > seq[:-1]) & (seq[1:] < last) & edge & ~self.with_sack[1:]
+        found &= ~facts.tap_away_from_sender(keys)
+        if not found.any():
+            return np.asarray(found)
+        where = {"kind": ("data",), "transmission": ("first",)}
+        new = facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=np.unique(keys))
+        shown = acks.t_ns(acks.first_covering(keys, seq[1:]))
+        return np.asarray(found & new.any_between("t_ns", keys, shown, self.rows["t_ns"][1:]))
 
 
 def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReductions:
@@ -68,9 +88,11 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     fast = recovers | ~with_sack & _answers_dupacks(facts, copies, dupacks, answer_ns)
     # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap.
     fast &= ~timer & (facts.cached(Acks).highest_before(copies.key, copies["packet"]) <= copies["rel_seq"])
-    number = np.flatnonzero(fast | timer)
-    spurious = np.cumsum(copies["spurious"] == 1)[number]
-    return CwndReductions(copies.take(number), number, spurious, fast[number], with_sack[number])
+    which = np.flatnonzero(fast | timer)
+    by_timer = (copies["trigger"] == "undecided") & (copies["trigger_evidence"] == "timer_expired")
+    number = np.cumsum((copies["trigger"] != "tail_loss_probe") & ~by_timer)[which]
+    spurious = np.cumsum(copies["spurious"] == 1)[which]
+    return CwndReductions(copies.take(which), number, spurious, fast[which], with_sack[which])
 
 
 def _positions(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:

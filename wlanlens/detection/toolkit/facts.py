@@ -10,7 +10,7 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided, Value, frame_filter
 from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, make_finding, severity
-from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.rows import Rows, key_order
 from wlanlens.formatting import count, duration
 from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded
 
@@ -71,6 +71,7 @@ class Facts:
         columns: Sequence[str],
         *,
         where: Mapping[str, Iterable[str]] | None = None,
+        without: Mapping[str, Iterable[str]] | None = None,
         valid: Sequence[str] = (),
         keys: Array | None = None,
     ) -> Rows:
@@ -82,6 +83,8 @@ class Facts:
             Which table and which of its columns. Null becomes `NULL` in whole numbers and NaN in floats.
         where : mapping, optional
             Enum columns and the values to select.
+        without : mapping, optional
+            Enum columns and the values to leave out; null is kept.
         valid : sequence of str, optional
             Columns that must not be null.
         keys : array, optional
@@ -91,6 +94,8 @@ class Facts:
         mask: Array | None = None
         for column, values in (where or {}).items():
             mask = _and(mask, self._column(name, column).among(values))
+        for column, values in (without or {}).items():
+            mask = _and(mask, ~self._column(name, column).among(values))
         for column in valid:
             if table.column(column).null_count:
                 mask = _and(mask, self._column(name, column).known())
@@ -111,7 +116,7 @@ class Facts:
             flow = table.column("flow").to_numpy().astype(np.int64)
             backward = ColumnVector(table.column("direction")).among(("b2a",))
             key = np.asarray((self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + backward)
-            order = _order(key)
+            order = key_order(key)
             self._orders[name] = (key if order is None else key[order], order)
         return self._orders[name]
 
@@ -320,12 +325,3 @@ def _is_member(key: Array, keys: Array) -> Array:
     table = np.zeros(top + 1, bool)
     table[keys[(keys >= 0) & (keys <= top)]] = True
     return np.asarray(table[key])
-
-
-def _order(key: Array) -> Array | None:
-    """Positions that sort the keys and keep the order of equal ones; None when they are sorted."""
-    if not len(key) or not (key[1:] < key[:-1]).any():
-        return None
-    # NumPy sorts numbers of two bytes by counting, in one pass.
-    small = key.astype(np.uint16) if key.max() <= np.iinfo(np.uint16).max else key
-    return np.argsort(small, kind="stable")

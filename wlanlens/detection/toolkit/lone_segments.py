@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ _SENT = (
     "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "spurious", "tsecr",
     "lost_before_tap",
 )  # fmt: skip
-_ACKED = ("packet", "t_ns", "rel_ack", "transmission", "tsval")
+_ACKED = ("packet", "t_ns", "rel_ack", "tsval")
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,14 @@ class LoneSegments:
 
 
 def lone_segments(
-    facts: Facts, *, reaction_ns: int, path_share: float, calm_ns: int, min_single_acks: int
+    facts: Facts, *, least_wait_ns: int, reaction_ns: int, path_share: float, calm_ns: int, min_single_acks: int
 ) -> LoneSegments | None:
-    """Find them; None where there is no data or no ACK.
+    """Find them in directions where one may have waited this long; None where there is none.
 
     Parameters
     ----------
+    least_wait_ns : int
+        Directions without a lone segment that waited this long are left out.
     reaction_ns : int
         A sender continues at once when new data follows the ACK within this time.
     path_share : float
@@ -75,26 +78,17 @@ def lone_segments(
     min_single_acks : int
         ACKs of single queued segments that show that a receiver acknowledges each.
     """
-    keys = facts.all_data_keys()
-    sends = facts.rows("segments", _SENT, where={"kind": ("data",)}, valid=("t_ns",), keys=keys)
-    # A MAC copy is in flight until its last transmission; copies made by the tap or the network are not new.
-    copies = np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))
-    sends = sends.take((sends["len"] > 0) & ~copies).sorted_by("packet")
-    acks = facts.rows("segments", _ACKED, where={"kind": ("ack",)}, valid=("t_ns", "rel_ack"), keys=keys ^ 1)
-    acks = acks.take(acks["transmission"] != "mac_copy").sorted_by("packet")
+    keys = _waiting(facts, facts.all_data_keys(), least_wait_ns)
+    sends, acks, key = _sends(facts, _SENT, keys), *_acks(facts, _ACKED, keys)
     if not len(sends) or not len(acks):
         return None
-    key = acks.key ^ 1
-    order = np.argsort(key, kind="stable")
-    acks, key = acks.take(order), key[order]
     first = np.concatenate(([True], key[1:] != key[:-1]))
     # What had been acknowledged before: for the first ACK, the SYN.
     acked_before = np.where(first, 1, _previous(acks["rel_ack"], NULL))
     # The ACK before is one of the same direction.
-    packet_before, t_before = (np.where(first, 0, _previous(acks[column], 0)) for column in ("packet", "t_ns"))
-    last = sends.last_until("packet", key, acks["packet"])
+    t_before = np.where(first, 0, _previous(acks["t_ns"], 0))
+    last, earlier = _data_before(sends, key, acks, first)
     segment = np.maximum(last, 0)
-    earlier = sends.last_until("packet", key, packet_before)
     ahead = np.where(last >= 0, last, np.searchsorted(sends.key, key) - 1) + 1
     following = np.minimum(ahead, len(sends) - 1)
     continued = (ahead < len(sends)) & (sends.key[following] == key)
@@ -148,6 +142,47 @@ def lone_segments(
     begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, t_before)
     waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
     return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
+
+
+def _sends(facts: Facts, columns: Sequence[str], keys: Array) -> Rows:
+    """Data segments of these directions, ordered by key and packet."""
+    # A MAC copy is in flight until its last transmission; copies made by the tap or the network are not new.
+    copies = {"transmission": ("capture_duplicate", "network_duplicate")}
+    sends = facts.rows("segments", columns, where={"kind": ("data",)}, without=copies, valid=("t_ns",), keys=keys)
+    return sends.take(sends["len"] > 0).sorted_by("packet")
+
+
+def _acks(facts: Facts, columns: Sequence[str], keys: Array) -> tuple[Rows, Array]:
+    """Pure ACKs of data of these directions, ordered by the key of the data and by packet, and this key."""
+    chosen = {"where": {"kind": ("ack",)}, "without": {"transmission": ("mac_copy",)}}
+    acks = facts.rows("segments", columns, **chosen, valid=("t_ns", "rel_ack"), keys=keys ^ 1).sorted_by("packet")
+    key = acks.key ^ 1
+    order = np.argsort(key, kind="stable")
+    return acks.take(order), key[order]
+
+
+def _data_before(sends: Rows, key: Array, acks: Rows, first: Array) -> tuple[Array, Array]:
+    """Positions of the last data before each ACK, and before the ACK before it; -1 for none."""
+    last = sends.last_until("packet", key, acks["packet"])
+    return last, np.where(first, -1, _previous(last, -1))
+
+
+def _waiting(facts: Facts, keys: Array, least_ns: int) -> Array:
+    """The directions in which one segment may have been alone in flight for this long. All else is costlier to find out."""
+    columns = ("packet", "t_ns")
+    sends, acks, key = _sends(facts, (*columns, "rel_seq", "len"), keys), *_acks(facts, (*columns, "rel_ack"), keys)
+    if not len(sends) or not len(acks):
+        return keys[:0]
+    first = np.concatenate(([True], key[1:] != key[:-1]))
+    last, earlier = _data_before(sends, key, acks, first)
+    segment, t_before = np.maximum(last, 0), np.where(first, 0, _previous(acks["t_ns"], 0))
+    waited = acks["t_ns"] - np.where(last > earlier, sends["t_ns"][segment], t_before)
+    late = np.flatnonzero((last >= 0) & (waited >= least_ns))
+    segment = segment[late]
+    sent = sends["rel_seq"][segment]
+    acked_before = np.where(first, 1, _previous(acks["rel_ack"], NULL))[late]
+    alone = (sent == acked_before) & (sent + sends["len"][segment] == acks["rel_ack"][late])
+    return np.unique(key[late[alone]])
 
 
 def _previous(values: Array, first: int) -> Array:

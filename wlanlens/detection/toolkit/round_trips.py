@@ -51,13 +51,50 @@ def _least(facts: Facts) -> tuple[Array, Array]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     known, first = np.unique(rows.key, return_index=True)
     least = np.minimum.reduceat(rows["rtt_ns"], first)
-    hosts = [
-        np.unique(facts.flow_values(name, known).astype(str), return_inverse=True)[1] for name in ("ip_src", "ip_dst")
-    ]
-    # A window of a long capture lacks the addresses of connections that continue: each is alone then.
-    listed = facts.flow_values("t_start_ns", known) != NULL
-    _, path = np.unique(np.stack((known >> 34, *hosts, np.where(listed, -1, known))), axis=1, return_inverse=True)
-    path = path.ravel()
+    path = _paths(facts, known)
     of_path = np.full(path.max() + 1, np.iinfo(np.int64).max)
     np.minimum.at(of_path, path, least)
     return known, of_path[path]
+
+
+def _paths(facts: Facts, keys: Array) -> Array:
+    """A number for each key: equal for directions from one host to the same other one."""
+    hosts = [
+        np.unique(facts.flow_values(name, keys).astype(str), return_inverse=True)[1] for name in ("ip_src", "ip_dst")
+    ]
+    # A window of a long capture lacks the addresses of connections that continue: each is alone then.
+    listed = facts.flow_values("t_start_ns", keys) != NULL
+    _, path = np.unique(np.stack((keys >> 34, *hosts, np.where(listed, -1, keys))), axis=1, return_inverse=True)
+    return np.asarray(path.ravel())
+
+
+def delay_of_others_ns(facts: Facts, keys: Array, sent_ns: Array, acked_ns: Array, without: Array) -> Array:
+    """How much longer than the shortest round trip of each key those of other connections between the same hosts were meanwhile.
+
+    The median of the samples that were taken from a time until as long after another as that was after the first; `NULL` for fewer
+    than two.
+
+    Parameters
+    ----------
+    keys, sent_ns, acked_ns : array
+        Directions, and when a segment was sent and acknowledged.
+    without : array
+        Packets of ACKs that do not count.
+    """
+    samples = facts.cached(round_trip_samples)
+    samples = samples.take(~np.isin(samples["packet"], without)).sorted_by("t_ns")
+    out = np.full(len(keys), NULL, np.int64)
+    if not len(samples) or not len(keys):
+        return out
+    known, of = np.unique(np.concatenate((samples.key, keys)), return_inverse=True)
+    path = _paths(facts, known)[of]
+    order = np.lexsort((samples["t_ns"], path[: len(samples)]))
+    at, t, rtt = path[: len(samples)][order], samples["t_ns"][order], samples["rtt_ns"][order]
+    shortest = facts.flow_values("tap_rtt_min_ns", keys)
+    for i, mine in enumerate(path[len(samples) :].tolist()):
+        first, last = at.searchsorted([mine, mine + 1])
+        first, last = first + t[first:last].searchsorted([sent_ns[i], 2 * acked_ns[i] - sent_ns[i]])
+        others = rtt[first:last][samples.key[order[first:last]] != keys[i]]
+        if len(others) > 1:
+            out[i] = np.median(others) - shortest[i]
+    return out

@@ -32,7 +32,7 @@ class TimeoutRuns:
         Each run's key.
     t_start_ns, t_end_ns : array
         From the last data before the first expiry to the ACK of new data that ended the run, or to the connection's last
-        packet.
+        packet; to the last expiry where the tap had seen all acknowledged before.
     answered : array of bool
         Whether such an ACK came.
     spurious : array of bool
@@ -59,8 +59,12 @@ class TimeoutRuns:
         self.first = np.flatnonzero(begins)
         self.last = np.append(self.first[1:], n)[: len(self.first)] - 1
         self.key = key[self.first]
-        self.answered = progress[self.last] != NULL
-        ends = np.where(self.answered, progress[self.last], np.maximum(facts.last_packet_ns(self.key), t[self.last]))
+        # All had been acknowledged at the tap before the expiry, as when a SYN-ACK is repeated because the ACK was lost behind it: no
+        # later ACK can be told from those of the copies, and the next expiry would have shown that the sender still waited.
+        acked = (progress[self.last] == NULL) & (self.rows["flight_bytes"][self.last] == 0)
+        self.answered = (progress[self.last] != NULL) | acked
+        open_until = np.where(acked, t[self.last], np.maximum(facts.last_packet_ns(self.key), t[self.last]))
+        ends = np.where(progress[self.last] != NULL, progress[self.last], open_until)
         self.spurious, self.evidence = _spurious(facts, self.rows)
         self.t_start_ns = self.rows["silent_from_ns"][self.first]
         self.t_end_ns = np.maximum(ends, self.t_start_ns)

@@ -82,7 +82,7 @@ def channel_trials(facts: Facts) -> Trials:
         exchange=exchange[start],
         packet=packet[start],
         stratum=rate.astype(np.int64) * 32 + np.where(size > 1, 31, length),
-        took_us=transmission_us(airtime, a.rate_mbps[first], a.nth[first]),
+        took_us=np.where(size > 1, transmission_us(airtime, a.rate_mbps[first], a.nth[first]), a.took_us()[first]),
     )
 
 

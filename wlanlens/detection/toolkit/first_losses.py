@@ -1,0 +1,115 @@
+"""The first losses of one direction of a connection, and how full the queue was before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.losses import Losses
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s
+from wlanlens.detection.toolkit.statistics import binomial_tail
+from wlanlens.tables.columns import NULL, Array
+
+#: Triggers of retransmissions that later arrivals asked for.
+_REQUESTED = ("fast", "partial_ack", "sack")
+
+#: Round trips just before the first loss: their median tells a queue from one held packet.
+_NEWEST = 3
+
+
+def first_losses(copies: Rows, reaction: int) -> Rows:
+    """The first copies lost before the reaction, in order of sending, by their retransmissions."""
+    requested = ~np.isin(copies["spurious"], (0, 1)) & np.isin(copies["trigger"], _REQUESTED)
+    lost = (copies["spurious"] == 0) | requested
+    sent = copies["t_ns"] - copies["since_previous_ns"]
+    lost &= (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (sent < reaction)
+    which = np.flatnonzero(lost)
+    return copies.take(which[np.lexsort((copies["rel_seq"][which], sent[which]))])
+
+
+@dataclass
+class FirstLosses:
+    """The first losses of one direction of a connection."""
+
+    key: int
+    packets: Array
+    t_start_ns: int
+    t_end_ns: int
+    t_whole_ns: int
+    losses: int
+    sent: int
+    sent_between: int
+    spread_ns: int
+    min_rtt_ns: int
+    p_value: float
+    queue_ns: int
+    queue_before_ns: int
+    ceiling_ns: int
+    flight: int
+    flight_before: int
+    bytes_per_s: float
+    segment_bytes: int
+    cost_s: float
+
+
+def judge_first_losses(
+    facts: Facts, losses: Losses, data: Rows, back: Rows, first: Rows, reaction: int, quantile: float
+) -> FirstLosses | None:
+    key, lost = first.key[:1], first["t_ns"] - first["since_previous_ns"]
+    t_first, t_last = int(lost[0]), int(lost[-1])
+    acks = facts.cached(Acks)
+    # The segment just before the first loss measures the queue.
+    before = np.flatnonzero(data["rel_seq"] + data["len"] == first["rel_seq"][0])
+    covered = int(acks.t_ns(acks.first_covering(key, first["rel_seq"][:1]))[0])
+    sampled = back["rtt_ns"] != NULL
+    rtts = back["rtt_ns"][sampled]
+    if not len(before) or covered == NULL or not len(rtts):
+        return None
+    rtt_before = covered - int(data["t_ns"][before[-1]])
+    min_rtt = min(int(rtts.min()), rtt_before)
+    sent = data["t_ns"]
+    inside = (sent >= t_first) & (sent < reaction)
+    if not inside.any():
+        return None  # the lost segments were no first transmissions
+    part = losses.of(int(key[0]))
+    early = (losses.t_ns[part] < reaction) & (losses.copy[part] == 1)
+    rest_episodes = len(np.setdiff1d(losses.episode[part], losses.episode[part][early]))
+    newest = rtts[back["t_ns"][sampled] < covered][-_NEWEST:]
+    chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
+    end = int(acks.t_ns(acks.first_covering(key, (first["rel_seq"] + first["len"]).max(keepdims=True)))[0])
+    end = end if end != NULL else int(facts.last_packet_ns(key)[0])
+    highest = (data["rel_seq"] + data["len"])[sent < reaction].max(keepdims=True)
+    whole = int(acks.t_ns(acks.first_covering(key, highest))[0])
+    segment = int(np.median(data["len"][inside]))
+    rate = arrival_bytes_per_s(back, t_first, reaction, segment)
+    reached = np.maximum.accumulate(back["rel_ack"])
+    acked = int(reached[np.searchsorted(back["t_ns"], end, side="right") - 1])
+    acked -= int(reached[max(0, int(np.searchsorted(back["t_ns"], reaction, side="right")) - 1)])
+    wait_s = (end - reaction) / 1e9
+    return FirstLosses(
+        key=int(key[0]),
+        packets=first["packet"],
+        t_start_ns=t_first,
+        t_end_ns=max(end, reaction),
+        # More of what was sent before the reaction may have been lost.
+        t_whole_ns=max(end, reaction, whole if whole != NULL else int(facts.last_packet_ns(key)[0])),
+        losses=len(first),
+        sent=int(inside.sum()),
+        sent_between=int(((sent >= t_first) & (sent <= t_last)).sum()),
+        spread_ns=t_last - t_first,
+        min_rtt_ns=min_rtt,
+        # The first loss is where the search began: it does not count.
+        p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
+        queue_ns=rtt_before - min_rtt,
+        queue_before_ns=int(np.median(newest)) - min_rtt if len(newest) else 0,
+        ceiling_ns=int(np.quantile(rtts, quantile)) - min_rtt,
+        flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
+        flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
+        bytes_per_s=rate,
+        segment_bytes=segment,
+        cost_s=max(0.0, wait_s - acked / rate) if rate > 0 else wait_s,
+    )
