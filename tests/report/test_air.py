@@ -81,7 +81,7 @@ def moved(page: Any) -> tuple[float, float]:
 
 def test_the_air_in_sentences_and_figures(opened, quiet):
     page = goto(opened(), quiet)
-    text = page.inner_text("#air")
+    text = page.inner_text("#air").replace("\xa0", " ")
     assert "The channel was busy 15 % of 20 ms: " in text
     assert "access point of home" in text
     assert "1 network heard" in text

@@ -12,6 +12,7 @@ from tests.report import synthetic
 from tests.report.conftest import written
 from wlanlens.detection import capture_needs
 from wlanlens.detection.finding import Finding
+from wlanlens.detection.findings import DetectorState
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.ledger.ledger import PLAIN
 from wlanlens.report import context
@@ -105,6 +106,18 @@ def test_causes_remedies_and_savings_come_first(tmp_path: Path) -> None:
     assert head.count('<li class="') <= 3
 
 
+@pytest.mark.parametrize(
+    ("remedy", "first", "rest"),
+    [
+        ("Sender: SACK on; update it.", "Sender: SACK on", "; update it."),
+        ("Reset it (Linux since 2.4; update older ones) and wait. Then look.", None, ""),
+    ],
+)
+def test_advice_is_not_cut_inside_parentheses(remedy: str, first: str | None, rest: str) -> None:
+    told = context.told_stories([replace(finding("idle_backoff", 1, 2, 1.0), remedy=remedy)], [], "out")
+    assert told[0].remedy == (first or remedy.split(". Then")[0] + ".", rest)
+
+
 def test_code_in_a_remedy_is_escaped() -> None:
     assert str(with_code("set `a=<b>` & go")) == "set <code>a=&lt;b&gt;</code> &amp; go"
     assert str(with_code("one ` only \x1b")) == "one ` only \\x1b"
@@ -145,3 +158,17 @@ def test_the_page_names_a_category_as_the_terminal_does(tmp_path: Path) -> None:
     text = written(tmp_path, synthetic.make(3000, 1)).read_text("utf-8")
     assert f'<span class="name">{PLAIN["rto_wait"]}</span>' in text
     assert f'<span class="name">{PLAIN["path"]}</span>' in text
+
+
+def test_detectors_with_one_reason_stand_in_one_line() -> None:
+    why, other = "The capture holds no packets from the receiver.", "The frames are encrypted."
+    states = [
+        DetectorState("ack_holding", "", "undecided", why, undecided=1),
+        DetectorState("packet_loss", "", "undecided", other, undecided=1),
+        DetectorState("tail_loss", "", "undecided", why, undecided=1),
+        DetectorState("burst_loss", "", "found", findings=1),
+        DetectorState("ack_loss", "", "found", findings=1),
+    ]
+    lines = {g["state"]: [[s.code for s in line] for line in g["items"]] for g in context.state_groups(states)}
+    assert lines["undecided"] == [["ack_holding", "tail_loss"], ["packet_loss"]]
+    assert lines["found"] == [["burst_loss"], ["ack_loss"]]

@@ -18,7 +18,7 @@ const AIR_SHEET = {
     },
     {
       axis: "yaxis3", y: "y3", share: [0, 0.255], title: "signal (dBm)", look: { nticks: 5 },
-      wanted: (f) => f.picked?.packet, paint: (b, f, look) => drawFrames(b, f, look, (row) => (f.data.signal[row] === NO_SIGNAL ? -1e9 : f.data.signal[row])),
+      wanted: (f) => f.picked?.packet, paint: drawSignal,
       describe: describeFrame,
     },
   ],
@@ -104,6 +104,17 @@ function drawFrames(b, { data: air, picked }, look, value) {
   b.pen.beginPath();
   b.pen.arc(b.px(air.x[row]), b.py(value(row)), 8 * b.unit, 0, 2 * Math.PI);
   b.pen.stroke();
+}
+
+function drawSignal(b, figure, look) {
+  const { rows, signal } = figure.data;
+  if (rows.some((row) => signal[row] !== NO_SIGNAL)) {
+    drawFrames(b, figure, look, (row) => (signal[row] === NO_SIGNAL ? -1e9 : signal[row]));
+    return;
+  }
+  b.pen.font = `${Math.round(12 * b.unit)}px system-ui, sans-serif`;
+  b.pen.fillStyle = look.ink;
+  b.pen.fillText("The capture does not record the signal of these frames.", 12 * b.unit, b.h / 2);
 }
 
 function describeUses(figure, at) {

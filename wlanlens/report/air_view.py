@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import formatting
-from wlanlens.plots._air_rows import DATA, MANAGEMENT, PER_ROW, SIGNALLING, AirRows, air_rows, is_group
+from wlanlens.plots._air_rows import DATA, MANAGEMENT, PER_ROW, SIGNALLING, is_group
 from wlanlens.plots._airtime import names, shares_over_time
 from wlanlens.plots._palette import STATIONS, USES
 from wlanlens.report import encode
 
 if TYPE_CHECKING:
+    from wlanlens.plots._air_rows import AirRows
     from wlanlens.trace import Trace
 
 MOST_PAIRS = 500
@@ -49,17 +50,16 @@ class AirView:
         }
 
 
-def air_view(trace: Trace) -> AirView | None:
-    """Read and pack the frames; None if there is nothing to draw."""
-    rows = air_rows(trace)
+def air_view(trace: Trace, rows: AirRows) -> AirView | None:
+    """Pack the frames of a trace; None if there is nothing to draw."""
     start_s, shares = shares_over_time(trace, MOST_SLICES)
     if not len(rows) and not len(start_s):
         return None
     width_ns = round((start_s[1] - start_s[0]) * 1e9) if len(start_s) > 1 else max(1, trace.duration_ns)
     starts = np.rint(start_s * 1e9).astype(np.int64)
-    ends = [min(starts[-1] + width_ns, max(trace.duration_ns, starts[-1] + 1))] if len(starts) else []
+    ends = [min(starts[-1] + width_ns * 3 // 2, max(trace.duration_ns, starts[-1] + 1))] if len(starts) else []
     columns = {
-        _STORED.get(name, name): getattr(rows, name).astype(np.int64) for name in PER_ROW if name not in _RESULT_BITS
+        _STORED.get(name, name): getattr(rows, name).astype(np.int64) for name in PER_ROW if name not in _LEFT_OUT
     }
     columns["result"] = rows.retry.astype(np.int64) + 2 * rows.dropped.astype(np.int64)
     columns["pair"] = np.minimum(rows.pair, MOST_PAIRS)
@@ -75,6 +75,7 @@ def air_view(trace: Trace) -> AirView | None:
 
 _STORED = {"t_ns": "t"}
 _RESULT_BITS = ("retry", "dropped")
+_LEFT_OUT = (*_RESULT_BITS, "noise_dbm")
 
 
 def _named(address: str, networks: dict[str, str]) -> str:

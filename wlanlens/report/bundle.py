@@ -1,16 +1,9 @@
-"""The scripts of the page: our own, joined into one, and plotly.js from the installed plotly."""
+"""Our own scripts of the page, joined into one."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
 from importlib.resources import files
-from pathlib import Path
-
-from wlanlens.errors import WlanlensError
-from wlanlens.report import encode
 
 OURS = (
     "label",
@@ -41,6 +34,7 @@ OURS = (
     "keys",
     "export",
     "saves",
+    "chart",
     "print",
     "address",
     "main",
@@ -56,26 +50,3 @@ def text(name: str) -> str:
 def own(names: Sequence[str] = OURS) -> str:
     """Our scripts in one function, so that they define nothing global."""
     return '(() => {\n"use strict";\n' + "".join(text(f"{name}.js") for name in names) + "})();\n"
-
-
-@cache
-def plotly() -> bytes:
-    """plotly.js, found without importing plotly: the import takes longer than the whole report."""
-    spec = importlib.util.find_spec("plotly")
-    if spec is None or not spec.submodule_search_locations:
-        raise WlanlensError("the report needs plotly.js", next="install the Python package plotly")
-    return (Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_bytes()
-
-
-def packed_plotly() -> str:
-    """plotly.js as the page holds it; kept, because compressing it takes as long as all else in a small report."""
-    return begin_packing().result()
-
-
-@cache
-def begin_packing() -> Future[str]:
-    """Compress plotly.js in a thread, while the caller does something else."""
-    pool = ThreadPoolExecutor(1, "wlanlens-plotly")
-    packed = pool.submit(lambda: encode.packed(plotly()))
-    pool.shutdown(wait=False)
-    return packed

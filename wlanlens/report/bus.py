@@ -25,6 +25,9 @@ MOST_DRAWN = len(STATIONS) - 1
 MOST_ENDPOINTS = 40
 """Endpoints listed."""
 
+FEW_ENDPOINTS = 8
+"""Endpoints shown before the reader asks for all: the adapter's, most bytes first."""
+
 MOST_ROWS = 200_000
 """Transfers that the analysis passes to the report (`downsampling.OTHER_ROWS`)."""
 
@@ -59,6 +62,7 @@ def section(trace: Trace) -> dict[str, Any] | None:
     )
     return {
         "sentence": sentence.replace(formatting.THIN, " "),
+        "few": FEW_ENDPOINTS,
         "columns": _COLUMNS,
         "rows": [[column.cell(row) for column in _COLUMNS] for row in rows[:MOST_ENDPOINTS]],
         "left": max(0, len(rows) - MOST_ENDPOINTS),

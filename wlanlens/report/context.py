@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wlanlens.detection.findings import DetectorState
     from wlanlens.report.air_view import AirView
     from wlanlens.report.bus import BusView
+    from wlanlens.report.more_figures import MoreFigure
     from wlanlens.report.views import View
 
 MOST_FINDINGS = 50
@@ -49,6 +50,9 @@ _LABELS = {
     "failed": "failed",
 }
 
+
+#: Text up to the first semicolon outside parentheses.
+_CLAUSE = re.compile(r"(?:[^;()]|\([^()]*\))*")
 
 #: Tables whose rows each figure shows.
 _SHOWS = {"air": {"frames", "exchanges"}, "bus": {"urbs"}}
@@ -140,8 +144,10 @@ class Told:
     @property
     def remedy(self) -> tuple[str, str]:
         """What to do, in one sentence: its first clause and the others; empty if that is not known."""
-        clause, *others = _first_sentence(self.head.finding.remedy).split("; ")
-        return clause, "".join(f"; {other}" for other in others)
+        sentence = _first_sentence(self.head.finding.remedy)
+        clause = _CLAUSE.match(sentence)
+        end = clause.end() if clause else len(sentence)
+        return sentence[:end], sentence[end:]
 
     @property
     def happened(self) -> str:
@@ -254,12 +260,21 @@ def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
             "state": state,
             "icon": _ICONS[state],
             "words": _LABELS[state],
-            "items": [s for s in states if s.state == state and not capture_needs.needed(s.reason)],
+            "items": _by_reason([s for s in states if s.state == state and not capture_needs.needed(s.reason)]),
             "wants": _wants([s for s in states if s.state == state]),
             "count": sum(s.state == state for s in states),
         }
         for state in STATES
     ]
+
+
+def _by_reason(states: Sequence[DetectorState]) -> list[list[DetectorState]]:
+    """The detectors that share all that is said of them, in order of their first; one with findings stands alone."""
+    out: dict[object, list[DetectorState]] = {}
+    for state in states:
+        said = state.code if state.findings else (state.undecided, state.reason)
+        out.setdefault(said, []).append(state)
+    return list(out.values())
 
 
 def _wants(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
@@ -284,6 +299,7 @@ def page_data(
     frames: AirView | None = None,
     transfers: BusView | None = None,
     journeys: dict[str, Any] | None = None,
+    more: Sequence[MoreFigure] = (),
 ) -> dict[str, Any]:
     """Data for the page's script besides the columns."""
     return {
@@ -293,7 +309,8 @@ def page_data(
         "triggers": [{"title": t.title, "colours": [t.light, t.dark]} for t in TRIGGERS.values()],
         "lines": {name: list(pair) for name, pair in LINES.items()},
         "categories": [
-            {"title": PLAIN[name], "colour": o.colour, "lost": name not in HEALTHY} for name, o in CATEGORIES.items()
+            {"title": PLAIN[name], "colour": o.colour, "lost": name not in HEALTHY, "hatched": name == "unknown"}
+            for name, o in CATEGORIES.items()
         ],
         "flows": [
             {"subject": v.subject, "rows": v.rows, "file": file}
@@ -303,6 +320,7 @@ def page_data(
         "air": frames.page(files["frames"]) if frames else None,
         "bus": transfers.page(files["transfers"]) if transfers else None,
         "journeys": journeys,
+        "charts": [{"name": one.name, "file": files[one.id]} for one in more],
         "findings": [
             {
                 "n": row.number,

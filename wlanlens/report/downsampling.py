@@ -12,6 +12,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
 from wlanlens.ledger.ledger import CATEGORIES, HEALTHY, coarse
+from wlanlens.report.drawn_columns import DRAWN, DRAWN_EXCHANGES, DRAWN_FRAMES
 from wlanlens.tables.columns import Array, coded, filled
 from wlanlens.tables.lazy_tables import LazyTables
 from wlanlens.tables.stored_tables import ParquetTables
@@ -29,29 +30,8 @@ if TYPE_CHECKING:
 FLOWS = 50
 #: Rows of `segments`: all rows of a capture with a million packets, about 100 MiB.
 SEGMENT_ROWS = 1_200_000
-#: The columns of `segments` that figures draw from.
-DRAWN = (
-    "capture",
-    "packet",
-    "t_ns",
-    "flow",
-    "direction",
-    "kind",
-    "rel_seq",
-    "rel_ack",
-    "len",
-    "transmission",
-    "trigger",
-    "spurious",
-    "rtt_ns",
-    "flight_bytes",
-    "peer_window_bytes",
-    "rto_ns",
-)
 #: Frames for the figures, retries and others counted separately: a browser draws as many without delay.
 FRAME_ROWS = 400_000
-#: The columns of `frames` that figures draw from.
-DRAWN_FRAMES = ("capture", "packet", "t_ns", "subtype", "ta", "ra", "retry", "rate_mbps", "signal_dbm", "mpdu_bytes")
 #: Rows of any other table.
 OTHER_ROWS = 200_000
 #: Kinds of segments that a long capture has by the million.
@@ -225,21 +205,22 @@ def _drawn_frames(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
     schema = tables.schema("frames")
     kept = pa.schema([schema.field(name) for name in DRAWN_FRAMES], metadata=schema.metadata)
 
-    def drawn() -> Iterator[pa.RecordBatch]:
-        for batch in stored.scan("frames", [*DRAWN_FRAMES, "type", "fcs_ok"]):
+    def drawn(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in stored.scan("frames", [*columns, "type", "fcs_ok"]):
             control = pc.equal(batch.column("type").cast(pa.string()), "control")
             wanted = pc.and_(pc.invert(control.fill_null(True)), batch.column("fcs_ok").fill_null(True))
-            yield batch.filter(pc.and_(wanted, batch.column("ta").is_valid())).select(DRAWN_FRAMES)
+            yield batch.filter(pc.and_(wanted, batch.column("ta").is_valid())).select(columns)
 
     rows, retries = stored.rows("frames"), 0
     if rows > FRAME_ROWS:
         rows = 0
-        for batch in drawn():
+        for batch in drawn(("ta", "retry")):
             again = int(pc.sum(batch.column("retry")).as_py() or 0)
             retries, rows = retries + again, rows + batch.num_rows - again
     step, rare_step = (max(1, -(-n // FRAME_ROWS)) for n in (rows, retries))
     batches = [
-        batch if step == 1 and rare_step == 1 else _thin(batch, step, _retries(batch), rare_step) for batch in drawn()
+        batch if step == 1 and rare_step == 1 else _thin(batch, step, _retries(batch), rare_step)
+        for batch in drawn(DRAWN_FRAMES)
     ]
     return _joined(batches, kept)
 
@@ -248,16 +229,26 @@ def _retries(batch: pa.RecordBatch) -> Mask:
     return np.asarray(batch.column("retry").fill_null(False).to_numpy(zero_copy_only=False), bool)
 
 
-def _dropped(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
-    """The exchanges whose frame was dropped, thinned to `OTHER_ROWS`."""
+def _exchanges(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
+    """The exchanges: all up to `OTHER_ROWS`; of more, those that were retried or dropped, thinned to `OTHER_ROWS`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    dropped = (
-        batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
-        for batch in stored.scan("exchanges")
-    )
-    return _joined(_at_most(dropped), tables.schema("exchanges"))
+    schema = tables.schema("exchanges")
+    kept = pa.schema([schema.field(name) for name in DRAWN_EXCHANGES], metadata=schema.metadata)
+    batches: Iterable[pa.RecordBatch] = stored.scan("exchanges", list(DRAWN_EXCHANGES))
+    if stored.rows("exchanges") > OTHER_ROWS:
+        failed = (
+            batch.filter(
+                pc.or_(
+                    pc.equal(batch.column("outcome").cast(pa.string()), "dropped"),
+                    pc.greater(batch.column("attempts"), 1),
+                )
+            )
+            for batch in batches
+        )
+        batches = _at_most(failed)
+    return _joined(batches, kept)
 
 
 def _sack_blocks(stored: ParquetTables, flows: Sequence[int]) -> pa.Table:
@@ -318,6 +309,6 @@ def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
 _REDUCED: Mapping[str, Callable[[ParquetTables, Sequence[int]], pa.Table]] = {
     "packets": _sack_blocks,
     "frames": _drawn_frames,
-    "exchanges": _dropped,
+    "exchanges": _exchanges,
     "urbs": _first_transfers,
 }

@@ -64,7 +64,15 @@ function drawLedger(b, { from, to, category }, top) {
       const high = Math.min(bottom - top, Math.max(PAGE.categories[k].lost ? b.unit : 0, share * full));
       b.pen.fillStyle = PAGE.categories[k].colour;
       b.pen.fillRect(column, bottom - high, 1, high);
+      if (PAGE.categories[k].hatched) hatch(b, column, bottom - high, high);
       bottom -= high;
     }
   }
+}
+
+// Diagonal lines, as the bar of the ledger has them for unknown time.
+function hatch(b, column, top, high) {
+  const step = 5 * b.unit;
+  b.pen.fillStyle = "#9aa3ad";
+  for (let y = top + (step - (column + top) % step) % step; y < top + high; y += step) b.pen.fillRect(column, y, 1, b.unit);
 }

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from wlanlens.report import bundle
+from wlanlens.report import bundle, plotly_script
 from wlanlens.report.inert import embedded
 from wlanlens.report.page import environment
-from wlanlens.report.policy import policy
+from wlanlens.report.policy import digest, policy
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -93,15 +93,15 @@ def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Seq
     """Write the page. `verdict` is its first sentence."""
     drawn = [figure for study in studies for section in study.sections for _, figure in section.figures]
     script = bundle.own(SCRIPTS)
-    plotly = bundle.plotly() if drawn else b""
+    plotly = plotly_script.plotly() if drawn else None
     stream = (
         environment()
         .get_template("experiments.html.jinja")
         .stream(
-            policy=policy([script, plotly.decode()], spilled=False),
+            policy=policy([digest(script), *([plotly.source] if plotly else [])], spilled=False),
             css=Markup(bundle.text("page.css") + bundle.text("experiments.css")),  # noqa: S704  our own files
             script=Markup(script),  # noqa: S704  our own files
-            plotly=Markup(bundle.packed_plotly()) if plotly else "",  # noqa: S704  base64
+            plotly=Markup(plotly.packed) if plotly else "",  # noqa: S704  base64
             page=embedded({"figures": [plain(figure) for figure in drawn]}),
             verdict=verdict,
             studies=studies,

@@ -17,7 +17,7 @@ from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES
 from wlanlens.report import bundle
 from wlanlens.report.page import environment
-from wlanlens.report.policy import policy
+from wlanlens.report.policy import digest, policy
 from wlanlens.tables.fleet_schemas import STATUSES
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def html(runs: pa.Table, reports: Mapping[str, str]) -> str:
         environment()
         .get_template("fleet.html.jinja")
         .render(
-            policy=policy([script], spilled=False),
+            policy=policy([digest(script)], spilled=False),
             css=Markup(bundle.text("page.css") + bundle.text("fleet.css")),  # noqa: S704  our own files
             script=Markup(script),  # noqa: S704  our own file
             categories=CATEGORIES,

@@ -91,14 +91,14 @@ _CLOCKS = (
     Column("offset", "from the reference clock, where the bound is smallest", _ahead),
     Column(
         "bound",
-        "of this offset; packets in both directions bound it from both sides",
+        "of this offset, even if a clock was set once and no packet shows it",
         lambda r: (
             _axis(r) or ("packet delay" if r["bound_ns"] is None else formatting.page_duration(r["bound_ns"] / 1e9))
         ),
     ),
     Column(
-        "largest bound",
-        "between the first and the last packet that both captures have",
+        "bound without a step",
+        "anywhere between the first and the last packet that both captures have, if no clock was set",
         lambda r: _axis(r) or _at_worst(r),
     ),
     Column("drift (ppm)", "rate relative to the reference clock, with its bound", lambda r: _axis(r) or _gains(r)),

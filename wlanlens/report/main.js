@@ -248,7 +248,9 @@ for (const stage of stages) {
   watchSaves(stage, { figure: "time-sequence", "air-figure": "air", "bus-figure": "usb" }[stage.box.id]);
   stage.openWhenSeen();
 }
-watchPrint(stages);
+const charts = PAGE.charts.map((one) => new Chart(document.querySelector(`[data-chart="${one.name}"]`), one));
+for (const chart of charts) watchSaves(chart, chart.name);
+watchPrint([...stages, ...charts]);
 if (stages.length) {
   address.open().catch(reported);
   // Not before the first paint, which they would delay.

@@ -13,15 +13,17 @@ import jinja2
 from markupsafe import Markup
 
 from wlanlens import formatting
+from wlanlens.plots._air_rows import air_rows
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
-from wlanlens.report import bundle, context, grids, layers
+from wlanlens.report import bundle, context, grids, layers, plotly_script
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
 from wlanlens.report.compiled_templates import CompiledTemplates
 from wlanlens.report.inert import as_clause, embedded, shown, unbroken, with_code
-from wlanlens.report.policy import policy
+from wlanlens.report.more_figures import more_figures
+from wlanlens.report.policy import digest, policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
 
 if TYPE_CHECKING:
@@ -83,21 +85,27 @@ def write(
     """
     books = accounts(ledger)
     flows = data_flows(trace, findings, about)
-    bundle.begin_packing()
+    plotly_script.begin_packing()
     # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
     with ThreadPoolExecutor(2, "wlanlens-pack") as pool:
         chosen = [key for key, _ in flows[:MOST_VIEWS]]
         if trace.has("packets"):
             trace.table("packets")  # once, not by both threads
-        views = list(pool.map(lambda key: view(trace, key, ledger), chosen))
-    on_air = air_section.section(trace, air)
-    frames = air_view(trace) if on_air else None
-    transfers = bus_section.bus_view(trace)
+        viewed = pool.map(lambda key: view(trace, key, ledger), chosen)
+        # Meanwhile what reads other tables.
+        on_air = air_section.section(trace, air)
+        heard = air_rows(trace) if on_air or trace.has("frames") else None
+        frames = air_view(trace, heard) if on_air and heard is not None else None
+        transfers = bus_section.bus_view(trace)
+        views = list(viewed)
     journeys = [layers.layers(trace, v.key) for v in views]
     packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)]
     packed += [(f"journeys-{i}", made.packed) for i, made in enumerate(journeys) if made]
     packed += [("frames", frames.packed)] if frames else []
     packed += [("transfers", transfers.packed)] if transfers else []
+    whole = bool(views) and not views[0].reduced
+    more = more_figures(trace, findings, views[0].key if views else None, heard, whole=whole)
+    packed += [(one.id, one.packed) for one in more]
     inside, files = _stow(packed, beside or _next_to(out_path))
     drawn = layers.page(trace, journeys, files, str(analysis_dir))
 
@@ -113,16 +121,16 @@ def write(
         }
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
-    plotly = bundle.plotly()
+    plotly = plotly_script.plotly()
     clock_heads, clocks = grids.clocks(trace)
     flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
 
     page = environment().get_template("page.html.jinja")
     stream = page.stream(
-        policy=policy([script, plotly.decode()], spilled=any(files.values())),
+        policy=policy([digest(script), plotly.source], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(bundle.packed_plotly()) if packed else "",  # noqa: S704  base64
+        plotly=Markup(plotly.packed) if packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
@@ -130,7 +138,7 @@ def write(
         air_view=frames,
         air_thinned=_thinned(frames, air),
         uses=USES,
-        page=embedded(context.page_data(views, rows, files, frames, transfers, drawn)),
+        page=embedded(context.page_data(views, rows, files, frames, transfers, drawn, more)),
         categories=CATEGORIES,
         triggers=TRIGGERS,
         lines=LINES,
@@ -159,6 +167,7 @@ def write(
         flow_columns=flow_columns,
         flows=flow_rows,
         flows_left=_others(connections, connections - flows_left, "the table flows") if flows_left else "",
+        more=more,
         quality=grids.quality(trace),
         notes=notes[: grids.MOST_NOTES],
         notes_left=_left(len(notes) - grids.MOST_NOTES, "kind of note", "in analysis.json"),

@@ -1,9 +1,9 @@
-// On paper the figures are pictures of what is in view, in light colours, and details are open.
+// On paper the figures are pictures of what is in view, in light colours, and details are open; folded figures stay folded.
 function watchPrint(stages) {
   let undo = [];
   addEventListener("beforeprint", () => {
     document.documentElement.dataset.print = "";
-    for (const details of document.querySelectorAll("details:not([open], .data)")) {
+    for (const details of document.querySelectorAll("details:not([open], .data, .chart)")) {
       details.open = true;
       undo.push(() => { details.open = false; });
     }
