@@ -110,7 +110,7 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit status. Errors become one line on standard error."""
-    from wlanlens.errors import WlanlensError, WrongUse
+    from wlanlens.errors import WlanlensError, WrongUse, is_out_of_memory
     from wlanlens.formatting import printable
 
     try:
@@ -132,12 +132,12 @@ def run(arguments: list[str]) -> int:
         return _say(str(error), UNREADABLE)
     except BrokenPipeError:
         return 128 + signal.SIGPIPE
-    except MemoryError:
-        return _say("out of memory", UNREADABLE)
     except OSError as error:
         where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
         return _say(where + (error.strerror or str(error)), UNREADABLE)
     except Exception as error:
+        if is_out_of_memory(error):
+            return _say("out of memory", UNREADABLE)
         if os.environ.get("WLANLENS_TRACEBACK") and not _arrived:
             raise
         return _say(f"a bug in wlanlens: {_place(error)}; WLANLENS_TRACEBACK=1 prints the traceback", UNREADABLE)

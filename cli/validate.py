@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import cluster, counterfactual, json_output
+from . import config as settings_of_detectors
 from .meter import Meter
 from .names import DETECTOR, SCENARIO, complete_setting
 from .scores import collected, put
@@ -85,6 +86,7 @@ SEEDS_MOST = 100_000
 @click.option(
     "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the scores to FILE.md or FILE.json."
 )
+@settings_of_detectors.option
 @cluster.options
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @click.option("--quiet", is_flag=True, help="Print failures only.")
@@ -100,6 +102,7 @@ def command(
     together: bool,
     clocks: bool,
     out: Path | None,
+    config: str | None,
     as_json: bool,
     quiet: bool,
     **of_cluster: str | None,
@@ -125,19 +128,32 @@ def command(
 
     if out is not None:
         _check_out(out)
+    if clocks and config is not None:
+        raise click.UsageError("--clocks runs no detectors: --config has no effect")
+    thresholds = settings_of_detectors.given(config)
+    if thresholds and out is not None and out.suffix == ".md":
+        raise click.UsageError(
+            f"-o {out}: a page holds scores of the default thresholds; expected FILE.json with --config"
+        )
     given = pairs("--set", settings)
     if count is None and any(of_cluster.values()):
         raise click.UsageError("--scheduler and --tls-... are options of --random")
     if pairs_wanted is not None:
         if count is not None or clocks or together or given or scenarios or detectors:
             raise click.UsageError(
-                "--counterfactual draws its own worlds: of the other options --seed, -j, -o and --json apply"
+                "--counterfactual draws its own worlds: of the other options --seed, --config, -j, -o and --json apply"
             )
-        return counterfactual.run(pairs_wanted, 1 if seed is None else seed, jobs, out, as_json, quiet)
+        return counterfactual.run(pairs_wanted, 1 if seed is None else seed, thresholds, jobs, out, as_json, quiet)
     if count is not None:
         if clocks or together:
             raise click.UsageError("--random judges captures alone and together, without --clocks or --together")
-        options = {"detectors": detectors, "scenarios": scenarios, "settings": given, "workers": jobs}
+        options = {
+            "detectors": detectors,
+            "scenarios": scenarios,
+            "settings": given,
+            "thresholds": thresholds,
+            "workers": jobs,
+        }
         return _random(count, 1 if seed is None else seed, {**options, **_cluster(**of_cluster)}, out, as_json, quiet)
     if seed is not None:
         raise click.UsageError(
@@ -156,6 +172,7 @@ def command(
         workers=jobs,
         together=together,
         settings=given,
+        thresholds=thresholds,
         progress=meter,
     )
     runs = collected(judged, meter, "runs", lambda some: _print(summary(some, detectors), out, as_json, quiet))

@@ -181,8 +181,9 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
         by_reason: dict[str, list[str]] = {}
         for s in these:
             by_reason.setdefault(capture_needs.plain(s.reason), []).append(s.code)
-        text = "; ".join(", ".join(codes) + (f": {reason}" if reason else "") for reason, codes in by_reason.items())
-        _line(console, head, text, "bold red" if state == "failed" else "")
+        for place, (reason, codes) in enumerate(by_reason.items()):
+            text = ", ".join(codes) + (f": {reason}" if reason else "")
+            _line(console, "" if place else head, text, "bold red" if state == "failed" else "")
 
 
 def _notes(console: Console, analysis: wl.Analysis) -> None:

@@ -26,6 +26,7 @@ SLOW = {
     "detectors/test_air_capture.py": "simulates worlds of the oracle and runs tshark",
     "detectors/test_air_odd.py": "simulates worlds of the oracle",
     "detectors/test_filters.py": "runs tshark",
+    "pipeline/test_mutated_captures.py": "analyses many mutated captures",
     "detection/test_every_capture.py": "analyses every shared capture and every scenario",
     "detection/test_verdict_together.py": "simulates worlds and aligns them",
     "capture/test_decryption_keys.py": "runs every command with keys",

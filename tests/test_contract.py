@@ -17,6 +17,7 @@ from wlanlens.capture import capture as captures
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.findings import Findings
 from wlanlens.detection.runner import detect
+from wlanlens.errors import NothingToDraw
 from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
 
@@ -165,11 +166,21 @@ def packets(trace: Trace, capture: str, table: str) -> set[int]:
 def test_a_plot_draws_a_sample(name: str) -> None:
     unit = PLOTS[name]
     assert isinstance(unit, registry.Tool)
-    trace = next(t for t in map(sample, samples()) if all(t.has(n) and t.table(n).num_rows for n in unit.needs))
-    figure: Any = unit(trace, (), flow=0, direction="a2b")
+    # A plot of a connection needs to be told which of several captures is meant.
+    few_first = sorted(samples(), key=lambda name: len(samples()[name]))
+    held = (t for t in map(sample, few_first) if all(t.has(n) and t.table(n).num_rows for n in unit.needs))
+    trace, figure = next(drawn for drawn in ((t, drawing(unit, t)) for t in held) if drawn[1] is not None)
     assert type(figure).__module__.startswith("plotly")
     assert any(len(drawn.x if drawn.x is not None else ()) for drawn in figure.data), "it draws nothing"
     assert figure.to_dict() == unit(trace, (), flow=0, direction="a2b").to_dict()
+
+
+def drawing(unit: registry.Tool, trace: Trace) -> Any:
+    """A plot of a trace; None where it says that there is nothing to draw."""
+    try:
+        return unit(trace, (), flow=0, direction="a2b")
+    except NothingToDraw:
+        return None
 
 
 def test_link_types_on_the_shelf_are_those_the_core_decodes() -> None:

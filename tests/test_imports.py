@@ -63,7 +63,7 @@ NARROW = {
 }
 
 #: What may touch the compiled core.
-CORE = {"tables", "parsers", "capture", "alignment", "simulation", "pipeline"}
+CORE = {"tables", "parsers", "capture", "alignment", "simulation", "pipeline", "airtime"}
 
 #: Foreign packages that only some modules import.
 ONLY = {

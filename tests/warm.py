@@ -92,11 +92,11 @@ def warm_up() -> None:
     import wlanlens_cli.main  # noqa: F401
 
     from wlanlens import registry
-    from wlanlens.report import bundle, page
+    from wlanlens.report import page, plotly_script
 
     for shelf in ("detectors", "parsers", "plots"):
         registry.units(shelf)
-    bundle.packed_plotly()
+    plotly_script.plotly()
     for template in page.environment().list_templates(["jinja"]):
         page.environment().get_template(template)
 

@@ -147,6 +147,10 @@ class MissingTable(WlanlensError):
     """The trace does not have this table."""
 
 
+class NothingToDraw(MissingTable):
+    """The trace holds nothing of what a plot shows."""
+
+
 class OutputError(WlanlensError):
     """The output cannot be written to the requested place."""
 
@@ -169,3 +173,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
     near = difflib.get_close_matches(name, list(known), 1)
     return (f"did you mean {near[0]!r}? " if near else "") + otherwise
+
+
+#: How threads, shared libraries and Arrow say that there is no memory for them.
+_NO_MEMORY = ("can't start new thread", "failed to map segment", "Failed to launch worker thread")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, in Python or below it."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY)

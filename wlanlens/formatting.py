@@ -23,6 +23,8 @@ def printable(text: str | bytes, limit: int = 500) -> str:
     r"""`text` with all but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters or a few less."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
     out = []
     marks = 0
     for char in cut(text, limit):

@@ -44,6 +44,11 @@ KILLED, ABORTED, OUT_OF_CPU_TIME = 9, 6, int(getattr(signal, "SIGXCPU", 24))
 _PR_SET_PDEATHSIG = 1
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def lock(file: int, *, wait: bool = False) -> None:
     """Lock an open file or folder; the lock ends with the process.
 
@@ -134,6 +139,15 @@ def address_space_bytes() -> int:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 1 << 30
+
+
+def resident_bytes() -> int:
+    """Memory that this process holds now; a very large number where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return sys.maxsize
 
 
 def peak_bytes(maxrss: int) -> int:

@@ -287,3 +287,23 @@ def test_stdout_closed() -> None:
     os.close(writer)
     assert done.returncode in (0, 141)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "wlanlens: out of memory\n"),
+        (RuntimeError("can't start new thread"), "wlanlens: out of memory\n"),
+        (ImportError("libarrow.so: failed to map segment from shared object"), "wlanlens: out of memory\n"),
+        (RuntimeError("no thread"), "wlanlens: a bug in wlanlens: RuntimeError: no thread"),
+    ],
+)
+def test_memory_that_ends_below_python_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(main.cli, "main", fail)
+    assert main.run(["list"]) == 3
+    assert capsys.readouterr().err.startswith(said)

@@ -42,6 +42,17 @@ def test_the_sentence_names_the_cause(runs: Path) -> None:
     assert "ack holding is gone" in back
 
 
+def test_different_thresholds_are_said(runs: Path, tmp_path: Path) -> None:
+    capture = runs / "captures" / "clean_link" / "1" / "sender.pcap"
+    for name, shortest_ms in (("low", 20.0), ("same", 20.0), ("high", 60.0)):
+        wl.analyze(capture, out=tmp_path / name, report=False, thresholds={"ack_holding": {"min_hold_ms": shortest_ms}})
+    assert not any("thresholds" in said for said in wl.compare(tmp_path / "low", tmp_path / "same").remarks)
+    (said,) = (s for s in wl.compare(tmp_path / "low", tmp_path / "high").remarks if "thresholds" in s)
+    assert "ack_holding.min_hold_ms (low 20.0, high 60.0)" in said
+    (said,) = (s for s in wl.compare(runs / "clean_link" / "1", tmp_path / "high").remarks if "thresholds" in s)
+    assert "(1 default, high 60.0)" in said
+
+
 def test_several_runs(runs: Path) -> None:
     compared = wl.compare(runs / "clean_link", runs / "ack_holding")
     difference = compared.goodput.difference("ack_holding")

@@ -18,10 +18,11 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
+from wlanlens import operating_system
 from wlanlens.alignment import align, common_packets
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.pipeline import flow_window, table_writers, time_chunks
+from wlanlens.pipeline import allocator, flow_window, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.simulate import simulate
@@ -148,3 +149,22 @@ def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, mo
     traced, arrow = grown(measure, 4)
     assert traced < GROWTH
     assert arrow < GROWTH
+
+
+def test_free_pages_are_returned_only_where_much_memory_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Library:
+        """glibc."""
+
+        @staticmethod
+        def malloc_trim(pad: int) -> None:
+            asked.append(pad)
+
+    monkeypatch.setattr(allocator.ctypes, "CDLL", lambda _: Library)
+    for held, times in ((1 << 28, 0), (1 << 30, 1)):
+        monkeypatch.setattr(allocator, "resident_bytes", lambda held=held: held)
+        allocator.give_back()
+        assert len(asked) == times
+    monkeypatch.undo()
+    assert operating_system.resident_bytes() > 10 << 20

@@ -67,3 +67,28 @@ def test_templates_are_used_where_none_can_be_kept(tmp_path: Path, monkeypatch: 
     kept.directory = str(tmp_path / "a file")
     (tmp_path / "a file").write_text("")
     assert page.environment().overlay(bytecode_cache=kept, cache_size=0).get_template("page.html.jinja")
+
+
+def test_plotly_is_compressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wlanlens.report import encode, plotly_script
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    script = tmp_path / "plotly.min.js"
+    script.write_text("first")
+    made = plotly_script.kept(script, tmp_path / "kept")
+    assert made.packed == encode.packed(b"first")
+    with monkeypatch.context() as patched:
+        patched.setattr(encode, "packed", lambda _: pytest.fail("compressed again"))
+        assert plotly_script.kept(script, tmp_path / "kept") == made
+    script.write_text("second one")
+    assert plotly_script.kept(script, tmp_path / "kept").packed == encode.packed(b"second one")
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_plotly_is_compressed_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wlanlens.report import encode, plotly_script
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    script = tmp_path / "plotly.min.js"
+    script.write_text("any")
+    assert plotly_script.kept(script, script / "no folder").packed == encode.packed(b"any")

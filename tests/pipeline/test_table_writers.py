@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import wlanlens as wl
@@ -12,7 +13,7 @@ from tests.captures import ROOT
 from wlanlens import tables
 from wlanlens.errors import OutputError
 from wlanlens.pipeline.output_dir import Output, Scratch
-from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, WriterThread
+from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, ParquetWriter, WriterThread
 from wlanlens.tables.stored_tables import ArrowTables
 
 SAMPLE = ROOT / "sample_traces" / "mixed_newreno.sender.pcap"
@@ -46,6 +47,25 @@ def test_written_tables_are_read_back(tmp_path: Path) -> None:
     assert last.to_pylist() == rows.to_pylist()
     assert max(batch.num_rows for batch in batches) <= BATCH_ROWS
     assert [batch.schema.names for batch in flows] == [["flow"]] * len(batches)
+
+
+def test_rising_columns_are_packed_and_others_compressed_but_for_random_ones(tmp_path: Path) -> None:
+    capture, thread = wl.open(SAMPLE), WriterThread()
+    with Output(tmp_path / "out") as output:
+        writer = ParquetWriter(output, thread, "packets")
+        for batch in capture.scan("packets"):
+            writer.append(batch)
+        writer.finish()
+        thread.wait()
+        (path,) = writer.paths
+        group = pq.read_metadata(path).row_group(0)
+        columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+        assert pq.read_table(path).to_pydict() == capture.table("packets").to_pydict()
+    thread.stop()
+    packed = {name for name, column in columns.items() if "DELTA_BINARY_PACKED" in column.encodings}
+    assert packed == {"packet", "time", "t_ns", "flow", "ip_id"}
+    assert {name for name, column in columns.items() if column.compression == "UNCOMPRESSED"} == packed | {"tcp_seq"}
+    assert "tcp_sack.list.element.left" in columns
 
 
 def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:

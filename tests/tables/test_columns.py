@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from wlanlens.tables.columns import NULL, ColumnVector
+from wlanlens.tables.columns import NULL, ColumnVector, rows_where, vector
 
 #: Rows of the first chunk: with this many, three rows are read without converting the whole column.
 MANY = 100
@@ -43,3 +43,22 @@ def test_text_is_compared_in_order() -> None:
     column = ColumnVector(COLUMNS["text"], order)
     assert np.flatnonzero(column.among(("ack",))).tolist() == [1]
     assert column.among(("data",)).sum() == MANY
+
+
+@pytest.mark.parametrize("text", ["", "0", "1", "0000", "1111", "0110", "1011", "110111010", "0101", "1110001111100"])
+def test_rows_where_are_those_of_a_filter_and_the_longest_run_is_not_copied(text: str) -> None:
+    mask = np.array([c == "1" for c in text], bool)
+    table = pa.table({"n": np.arange(len(text))})
+    found = rows_where(table, mask)
+    assert found.equals(table.filter(pa.array(mask, pa.bool_())))
+    begin, count = table.column("n").chunk(0).buffers()[1].address if len(text) else 0, table.column("n")
+    held = {begin + 8 * k for k in range(len(count))}
+    shared = [c for c in found.column("n").chunks if len(c) and c.buffers()[1].address + 8 * c.offset in held]
+    assert sum(map(len, shared)) == max((len(run) for run in text.split("0")), default=0)
+
+
+def test_a_vector_of_whole_numbers_has_null_in_place() -> None:
+    for kind in (pa.uint8(), pa.int16(), pa.uint32(), pa.uint64(), pa.int64()):
+        column = pa.chunked_array([pa.array([1, None], kind), pa.array([], kind), pa.array([None, 7], kind)])
+        assert vector(column).tolist() == [1, NULL, NULL, 7]
+    assert not len(vector(pa.chunked_array([], pa.int32())))

@@ -43,6 +43,8 @@ class PathOrder:
         The path of each packet.
     upstream : bool array
         [path, i, j]: packets pass capture i before capture j. Of two sniffers neither is upstream: both hear the same frame.
+    passes : bool array
+        [path, capture]: the capture has packets between these two hosts, in either direction.
     """
 
     #: Points at the two ends of every path.
@@ -69,6 +71,10 @@ class PathOrder:
         # The reverse path passes the captures in the opposite order.
         delay -= np.where((reverse >= 0)[:, None, None], delay[reverse], 0.0)
         self.upstream: Array = _upstream(points, delay)
+        self.passes: Array = np.zeros((len(paths), len(points)), bool)
+        for i in range(len(points)):
+            self.passes[self.path[seen[:, i]], i] = True
+        self.passes |= (reverse >= 0)[:, None] & self.passes[reverse]
 
     def rank(self) -> Array:
         """[path, capture]: how many captures lie upstream of it."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 from wlanlens import _core, operating_system, tables
 from wlanlens.capture import decryption_keys as key_lines
 from wlanlens.capture.container import records_of
+from wlanlens.capture.halves import Halves
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
@@ -117,6 +118,7 @@ class Capture:
         self._keys = key_lines.of(keys)
         self._reader: _core.Reader | None = None
         self._tables: Mapping[str, pa.Table] | None = None
+        self._halves = Halves(self)
         self._notes: list[Note] = []
         self._later_notes: list[Note] = []
         self._read = False
@@ -177,6 +179,11 @@ class Capture:
         found = self._at_file(lambda: _core.select(records_of(self._source()), wanted))
         return [Record(*row) for row in found]
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether keys for encrypted frames were given."""
+        return bool(self._keys)
+
     def feed(self, *, open_flows: bool = False) -> Feed:
         """The batches of the file from its start, read in a thread.
 
@@ -227,29 +234,39 @@ class Capture:
 
     def _load(self) -> Mapping[str, pa.Table]:
         if self._tables is None:
-            import pyarrow as pa
-
-            parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
-            feed = self.feed()
-            try:
-                for batches in feed:
-                    for name, batch in batches:
-                        parts[name].append(batch)
-            except WlanlensError as error:
-                error.path = printable(self.path)
-                raise
-            self.take(feed)
-            self._tables = {
-                name: pa.Table.from_batches(
-                    [stamp(batch, self.name, name) for batch in batches], tables.schema(name)
-                ).unify_dictionaries()
-                for name, batches in parts.items()
-            }
+            self._tables = self._halves.rest() or self.collect(self.feed())
+            self._halves = Halves(self)
         return self._tables
+
+    def collect(self, feed: Feed, *, whole: bool = True) -> dict[str, pa.Table]:
+        """The tables that a feed brings, in memory, and what it found out about the file; without `whole` its notes are not
+        complete."""
+        import pyarrow as pa
+
+        parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
+        try:
+            for batches in feed:
+                for name, batch in batches:
+                    parts[name].append(batch)
+        except WlanlensError as error:
+            error.path = printable(self.path)
+            raise
+        self._reader = None
+        if whole:
+            self.take(feed)
+        elif not self._read:
+            self._info = dict(feed.info)
+        return {
+            name: pa.Table.from_batches(
+                [stamp(batch, self.name, name) for batch in batches], tables.schema(name)
+            ).unify_dictionaries()
+            for name, batches in parts.items()
+        }
 
     def table(self, name: str) -> pa.Table:
         """One of the tables of the capture, whole in memory. For files larger than memory use `analyze`."""
-        found = self._load().get(name)
+        held = self._halves.of(name) if self._tables is None and self.has(name) else None
+        found = (self._load() if held is None else held).get(name)
         if found is None:
             tables.schema(name)
             raise MissingTable(f"a single capture has no table {name!r}", path=printable(self.path))

@@ -103,6 +103,30 @@ def needed_keys(security: Iterable[str]) -> str:
     return "; ".join(out)
 
 
+def key_of_network(ssid: str | None, security: str | None) -> str:
+    """The key that opens the frames of one network, and how to give it, as a clause.
+
+    Parameters
+    ----------
+    ssid, security : str or None
+        Its row in `networks`; None where unknown.
+    """
+    name = f"of {printable(ssid, limit=40)}" if ssid else "of the network"
+    if security in ("sae", "owe"):
+        return f"the frames {name} use WPA3 or OWE, which no key that can be given opens: capture at the sending host"
+    if security == "enterprise":
+        return (
+            f"each session {name} has a key (802.1X): give its PMK with --key-file (line wpa-psk:HEX, 64 digits; the authentication "
+            "server has it)"
+        )
+    if security == "wep":
+        return f"give the WEP key {name} with --key-file (line wep:HEX)"
+    said = f"give the passphrase {name} with --key-file (line wpa-pwd:PASSPHRASE:{printable(ssid, limit=40) if ssid else 'SSID'}"
+    return f"{said}), and capture the station's 4-way handshake" + (
+        "" if security == "psk" else "; of WEP, line wep:HEX"
+    )
+
+
 def from_environment() -> Keys:
     """Keys from WLANLENS_KEYS, one per line, and the key in WLANLENS_KEY."""
     many = Keys(os.environ.get(MANY, "").splitlines(), origin=MANY)

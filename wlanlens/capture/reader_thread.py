@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
-#: Items in the queue: one is in use, one is waiting, one is being read.
-_DEPTH = 1
+#: Items in the queue, about 5 MB each: the reader works on while a window of connections is judged.
+_DEPTH = 8
 
 
 def call(function: Callable[[], Any]) -> Any:

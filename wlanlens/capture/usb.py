@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import Array, encoded, enum_mask, integers, known, narrow, rows_where
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +23,9 @@ HIGH_SPEED_BYTES_PER_MS = 8 * 13 * 512
 
 #: Columns that identify an endpoint.
 ENDPOINT_COLUMNS = ("capture", "interface", "bus", "device", "endpoint", "direction")
+
+#: Keys of endpoints are numbered again above this, so that the next product fits in 63 bits.
+_MOST_KEYS = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -77,20 +80,20 @@ class Transfers:
 
 def bulk(table: pa.Table) -> Iterator[Transfers]:
     """Yield the bulk endpoints of the table `urbs`, in order of their first transfer."""
-    import pyarrow.compute as pc
-
-    whole = pc.and_(pc.is_valid(table["t_submit_ns"]), pc.is_valid(table["t_complete_ns"]))
-    kept = table.filter(pc.and_(whole, pc.fill_null(_is(table["transfer"], "bulk"), False)))
+    whole = known(table["t_submit_ns"]) & known(table["t_complete_ns"])
+    kept = rows_where(table, whole & enum_mask(table["transfer"], ["bulk"]))
     if not kept.num_rows:
         return
     codes = [_codes(kept[name]) for name in ENDPOINT_COLUMNS]
-    key = np.zeros(kept.num_rows, np.int64)
+    key, most = np.zeros(kept.num_rows, np.int64), 1
     for code, words in codes:
-        key = key * len(words) + code
-        # Renumber, so that the product stays small.
-        key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        key, most = key * len(words) + code, most * len(words)
+        if most > _MOST_KEYS:
+            # Renumber, so that the product stays small.
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            most = int(key.max()) + 1
     columns = {
-        name: _ints(kept[source])
+        name: integers(kept[source])
         for name, source in (
             ("packet", "packet"),
             ("t_submit_ns", "t_submit_ns"),
@@ -99,7 +102,7 @@ def bulk(table: pa.Table) -> Iterator[Transfers]:
             ("queue_depth", "queue_depth"),
         )
     }
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(narrow(key), kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     parts = np.split(order, first[1:])
     for rows in sorted(parts, key=lambda rows: int(rows[0])):
@@ -122,28 +125,7 @@ def outstanding(transfers: Transfers) -> tuple[Array, Array]:
     return t_ns[order], np.maximum(np.cumsum(step[order]), 0)
 
 
-def _is(column: pa.ChunkedArray, word: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.equal(column.cast(pa.string()), word)
-
-
-def _ints(column: pa.ChunkedArray) -> Array:
-    import pyarrow as pa
-
-    filled: Array = column.cast(pa.int64()).fill_null(0).to_numpy()
-    return filled
-
-
 def _codes(column: pa.ChunkedArray) -> tuple[Array, list[Any]]:
     """A code for each row, and the value of each code."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    encoded = column.dictionary_encode().unify_dictionaries()
-    words = encoded.chunk(0).dictionary.to_pylist()
-    return np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded.chunks]).astype(
-        np.int64
-    ), words
+    whole = encoded(column)
+    return integers(whole.indices), whole.dictionary.to_pylist()

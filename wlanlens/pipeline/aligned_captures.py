@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,16 @@ from wlanlens import tables
 from wlanlens.alignment import align, axis_tables
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import FACTS, HEARD
+from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
 from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
+from wlanlens.errors import WlanlensError
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
-from wlanlens.pipeline.progress import Watcher
+from wlanlens.pipeline.progress import Progress, Watcher
 from wlanlens.pipeline.sources import Rows, Source
 from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, WriterThread
+from wlanlens.tables.columns import rows_where
 from wlanlens.tables.stored_tables import ArrowTables
 
 if TYPE_CHECKING:
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
 #: Chunks whose rows are made at a time, beside the thread that judges; each needs about 90 MB.
 WORKERS = 2
 
+#: Captures that are decoded at a time.
+READERS = 2
+
+_DONE = object()
+_Steps = Generator[None, None, None]
+
 
 class AlignedCaptures(Source):
     """Several captures: each decoded once to the scratch folder, then aligned and read in time chunks."""
@@ -37,9 +46,13 @@ class AlignedCaptures(Source):
     def __init__(
         self, captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
     ) -> None:
-        super().__init__(captures, (*tables.core_schemas(), "links"), progress)
+        super().__init__(captures, (*tables.core_schemas(), "links"), self._add_progress if progress else None)
         self._scratch, self._nat = scratch, nat
         self._start_ns = 0
+        self._watcher = progress
+        #: How far each capture has been read, by its number, and the one that is being read.
+        self._read: dict[int, Progress] = {}
+        self._reading = 0
 
     @property
     def start_ns(self) -> int:
@@ -54,22 +67,57 @@ class AlignedCaptures(Source):
         for number, capture in enumerate(self.captures):
             if capture.loaded:
                 self._counts[number] = quality.counted(capture)
-            else:
-                self._store(number)
+        self._store([number for number, capture in enumerate(self.captures) if not capture.loaded])
         aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
         self.leaders = LeadingCaptures.of(self.captures, aligned)
         leaders = self.leaders
         yield self._open_flows(aligned, leaders)
-        chunks = time_chunks.cut(self.captures, aligned, leaders)
+        chunks, counts = time_chunks.cut(self.captures, aligned, leaders), FlowCounts()
         for rows in _side_by_side(chunks, lambda chunk: list(self._rows(chunk, leaders))):
-            yield iter(rows)
+            yield _counted(rows, counts)
             del rows
-            give_back()
 
-    def _store(self, number: int) -> None:
-        """Decode one capture to the scratch folder."""
+    def _store(self, numbers: Sequence[int]) -> None:
+        """Decode captures to the scratch folder, `READERS` at a time: each has a thread that reads and one that writes.
+
+        Of the captures that cannot be read, the first one's error is raised, whichever is met first.
+        """
+        waiting = deque((number, self._stored(number)) for number in numbers)
+        running: list[tuple[int, _Steps]] = []
+        failed: WlanlensError | None = None
+        try:
+            while waiting or running:
+                while waiting and len(running) < READERS:
+                    running.append(waiting.popleft())
+                for place, (number, steps) in enumerate(list(running)):
+                    self._reading = number
+                    try:
+                        if next(steps, _DONE) is _DONE:
+                            running.remove((number, steps))
+                    except WlanlensError as error:
+                        failed = error
+                        waiting.clear()
+                        _close(running[place:])
+                        del running[place:]
+                        break
+        finally:
+            _close(running)
+        if failed is not None:
+            raise failed
+
+    def _add_progress(self, at: Progress) -> None:
+        """Pass on how far all captures have been read that are begun."""
+        self._read[self._reading] = at
+        sizes = [one.size_bytes for one in self._read.values()]
+        whole = None if None in sizes else sum(size or 0 for size in sizes)
+        done = self._read.values()
+        if self._watcher is not None:
+            self._watcher(Progress(sum(one.records for one in done), sum(one.offset_bytes for one in done), whole))
+
+    def _stored(self, number: int) -> _Steps:
+        """Decode one capture to the scratch folder, group by group."""
         capture, thread = self.captures[number], WriterThread()
         writers = {name: ArrowWriter(self._scratch, thread, name, str(number)) for name in tables.core_schemas()}
         feed = capture.feed()
@@ -77,6 +125,7 @@ class AlignedCaptures(Source):
             for group in self._decode(number, feed):
                 for name, batch in group:
                     writers[name].append(batch)
+                yield
             for writer in writers.values():
                 writer.finish()
             thread.wait()
@@ -102,24 +151,37 @@ class AlignedCaptures(Source):
 
     def _rows(self, chunk: time_chunks.Chunk, leaders: LeadingCaptures) -> Iterator[Rows]:
         """A chunk's own rows. Facts of connections come from the captures that lead each."""
-        import pyarrow as pa
-
         for name in tables.core_schemas():
             for number, part in enumerate(chunk.parts(name)):
                 rows = part
                 if name in FACTS and part.num_rows:
-                    rows = part.filter(pa.array(leaders.leads(part, number)))
+                    rows = rows_where(part, leaders.leads(part, number))
                 yield from _batches(name, rows, judged=name not in HEARD)
         for name in LEDGER_FACTS:
             entered = leaders.sees_sender if name in EVENTS else leaders.only_for_ledger
             for number, part in enumerate(chunk.parts(name, chunk.combined.for_ledger(name))):
-                more = part.filter(pa.array(entered(part, number)))
+                more = rows_where(part, entered(part, number))
                 yield from (Rows(name, b, stored=False, judged=False, entered=True) for b in _cast(name, more))
         # Detectors and sums get each 802.11 frame once, whichever sniffers heard it.
         for name in HEARD:
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
                 yield Rows(name, batch, stored=False)
         yield from _batches("links", chunk.links())
+
+
+def _counted(rows: list[Rows], counts: FlowCounts) -> Iterator[Rows]:
+    """The rows of a chunk, in `flows` with the counts of the rows up to it: a connection's row comes at its end."""
+    for one in rows:
+        if one.stored and one.table in COUNTED:
+            counts.add(one.table, one.batch)
+    for one in rows:
+        yield one._replace(batch=counts.corrected(one.batch)) if one.stored and one.table == "flows" else one
+
+
+def _close(running: Iterable[tuple[int, _Steps]]) -> None:
+    """End decoders before their time."""
+    for _, steps in running:
+        steps.close()
 
 
 def _side_by_side(

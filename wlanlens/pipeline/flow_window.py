@@ -165,14 +165,16 @@ class Window:
         running = self._open_flows.without(closed)
         stay: dict[str, Mask] = {}
         if not last:
-            stay = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
+            flows = {name: _flow(held[name]) for name in self._facts}
+            running_rows = {name: ~np.isin(flow, ended) for name, flow in flows.items()}
+            stay = dict(running_rows)
             if "links" in stay:
                 # A packet without a connection has no later rows.
-                stay["links"] &= _flow(held["links"]) >= 0
+                stay["links"] &= flows["links"] >= 0
             if _number(stay) > ROWS // 2:
-                stay = _under_way(held, stay) if "links" not in stay else {}
+                stay = _under_way(held, flows, stay) if "links" not in stay else {}
             if not stay or _number(stay) > ROWS // 2:
-                stay = {name: ~np.isin(_flow(held[name]), ended) & _ahead(held, name) for name in _EVENTS}
+                stay = {name: running_rows[name] & _ahead(held, name) for name in _EVENTS}
         rest: dict[str, pa.Table] = {}
         for name, rows in stay.items():
             held[name], rest[name] = _parted(held[name], rows)
@@ -239,7 +241,9 @@ def _number(masks: Mapping[str, Mask]) -> int:
     return sum(int(rows.sum()) for rows in masks.values())
 
 
-def _under_way(held: Mapping[str, pa.Table], running: Mapping[str, Mask]) -> dict[str, Mask]:
+def _under_way(
+    held: Mapping[str, pa.Table], flows: Mapping[str, np.ndarray[Any, Any]], running: Mapping[str, Mask]
+) -> dict[str, Mask]:
     """Rows of running connections after an interval of the sender that ended before the latest quarter of a window.
 
     What the sender did then may not be over, or not be decided: a timeout has its row when its kind is known.
@@ -247,14 +251,15 @@ def _under_way(held: Mapping[str, pa.Table], running: Mapping[str, Mask]) -> dic
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    times = np.sort(integers(held["segments"].column("t_ns"), -1))
-    settled = times[max(0, len(times) - ROWS // 4)] if len(times) else -1
+    times = integers(held["segments"].column("t_ns"), -1)
+    place = max(0, len(times) - ROWS // 4)
+    settled = int(np.partition(times, place)[place]) if len(times) else -1
     spans = held["intervals"].filter(
         pc.less_equal(held["intervals"].column("t_end_ns"), pa.scalar(settled, pa.int64()))
     )
     flow, end = _flow(spans), integers(spans.column("t_end_ns"))
     back = coded(spans.column("direction"), ("a2b", "b2a")).astype(np.int64)
-    most = max((int(_flow(held[name]).max(initial=0)) for name in running), default=0) + 1
+    most = max((int(flows[name].max(initial=0)) for name in running), default=0) + 1
     last = np.full((most, 2), -1, np.int64)
     np.maximum.at(last, (flow, back), end)
     # A direction without intervals carries no data.
@@ -262,6 +267,6 @@ def _under_way(held: Mapping[str, pa.Table], running: Mapping[str, Mask]) -> dic
     until[(last < 0).all(axis=1)] = -1
     return {
         name: rows
-        & (integers(held[name].column(_EVENTS.get(LEDGER_ONLY.get(name, name), "t_ns")), -1) > until[_flow(held[name])])
+        & (integers(held[name].column(_EVENTS.get(LEDGER_ONLY.get(name, name), "t_ns")), -1) > until[flows[name]])
         for name, rows in running.items()
     }

@@ -66,6 +66,7 @@ _ANALYSIS = {
     "tables": dict[str, _Written],
     "captures": list[dict[str, Any]],
     "clocks": list[dict[str, Any]],
+    "thresholds": dict[str, dict[str, Any]],
 }
 #: The keys of a capture in it; others are facts about the file that nothing reads again.
 _CAPTURE = {
@@ -189,7 +190,9 @@ class Stored:
     def _read(self) -> None:
         """Read the JSON files; every value that is used has its type then."""
         told = stored_json.read(self.path / ANALYSIS)
-        self.description = stored_json.parts(told, _ANALYSIS, ANALYSIS, optional=frozenset(("undecided", "clocks")))
+        self.description = stored_json.parts(
+            told, _ANALYSIS, ANALYSIS, optional=frozenset(("undecided", "clocks", "thresholds"))
+        )
         self._captures = [_capture(row) for row in told["captures"]]
         self._clocks = [_clock(row) for row in told.get("clocks", ())]
         self.air = stored_json.made(Summary, told["air"], "air")

@@ -21,7 +21,7 @@ from wlanlens.pipeline.allocator import give_back, leave_out_pandas
 from wlanlens.pipeline.file_names import FINDINGS
 from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
-from wlanlens.report import bundle, downsampling
+from wlanlens.report import downsampling, plotly_script
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import TIMED
 
@@ -56,7 +56,7 @@ class Run:
     def go(self, *, report: bool) -> None:
         """Read everything, then write what is known only at the end."""
         if report:
-            bundle.begin_packing()
+            plotly_script.begin_packing()
         try:
             self._read()
             self._finish(report)
@@ -82,6 +82,8 @@ class Run:
         name, batch = rows.table, rows.batch
         if rows.stored:
             self._writers[name].append(batch)
+            if name == "networks":
+                self._judge.tcp_seen.add_networks(batch)
             if name in TIMED:
                 self._last_t_ns = max(self._last_t_ns, pc.max(batch.column("t_ns")).as_py() or 0)
         if rows.entered:

@@ -17,6 +17,7 @@ from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.correlation.combined_tables import CombinedTables
 from wlanlens.correlation.leading_captures import LeadingCaptures
 from wlanlens.pipeline.cursors import ALL, CaptureCursor, PairCursor
+from wlanlens.tables.columns import rows_where
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,31 +47,19 @@ class Chunk:
         self.combined = combined
         self._own = own
 
-    def rows(self, number: int, name: str, table: pa.Table | None = None) -> pa.Table:
-        """The own rows of one capture's table on the axis, or of `table`, which has the same rows."""
-        low, high = self._own[name][number]
-        return (self.combined.of(number, name) if table is None else table).slice(low, high - low)
-
     def heard(self, name: str) -> pa.Table:
         """The own rows of `frames` or `exchanges` of all sniffers, each frame once."""
         return self.combined.merged(name, self.parts(name))
 
-    def parts(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
+    def parts(self, name: str, whole: Sequence[pa.Table] | None = None) -> list[pa.Table]:
         """The own rows of a table, capture by capture, with the facts from other captures, or of `whole`, which has the same rows."""
-        whole = self.combined[name] if whole is None else whole
-        out, base = [], 0
-        for number in range(len(self.combined.captures)):
-            count = self.combined.of(number, name).num_rows
-            out.append(self.rows(number, name, whole.slice(base, count)))
-            base += count
-        return out
+        parts = self.combined.parts(name) if whole is None else whole
+        return [part.slice(low, high - low) for part, (low, high) in zip(parts, self._own[name], strict=True)]
 
     def links(self) -> pa.Table:
         """The own rows of `links`: a packet belongs to the chunk with its row in the first capture."""
-        import pyarrow as pa
-
         links = self.combined["links"]
-        return links.filter(pa.array(self._own_links(links))) if links.num_rows else links
+        return rows_where(links, self._own_links(links)) if links.num_rows else links
 
     def _own_links(self, whole: pa.Table) -> Array:
         """A mask of the rows of `links` that the chunk owns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,11 +134,37 @@ def numbers_of_texts(column: pa.Array | pa.ChunkedArray, hashes: Array | None = 
 
 def text_hashes(texts: pa.Array) -> Array:
     """A number for each of some texts, and -1 for null after them."""
-    import pandas as pd
+    digests = [blake2b(text.encode(), digest_size=8).digest() for text in texts.to_pylist()]
+    return np.append(np.frombuffer(b"".join(digests), np.int64), -1)
 
-    names = np.array(texts.to_pylist(), object)
-    hashed = pd.util.hash_array(names, categorize=False).astype(np.int64) if len(names) else np.zeros(0, np.int64)
-    return np.append(hashed, -1)
+
+def rows_where(table: pa.Table, mask: Array) -> pa.Table:
+    """The rows of a table where `mask` is true. The longest run of such rows is not copied: a slice of the table.
+
+    Parameters
+    ----------
+    table : pa.Table
+        The table; the slice keeps it in memory.
+    mask : bool array
+        One truth value for each row.
+
+    Returns
+    -------
+    pa.Table
+    """
+    import pyarrow as pa
+
+    edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=np.int8(0), append=np.int8(0))).reshape(-1, 2)
+    if len(edges) <= 1:
+        low, high = edges[0].tolist() if len(edges) else (0, 0)
+        return table.slice(low, high - low)
+    low, high = edges[np.argmax(edges[:, 1] - edges[:, 0])].tolist()
+    parts = [
+        table.slice(0, low).filter(pa.array(mask[:low])),
+        table.slice(low, high - low),
+        table.slice(high).filter(pa.array(mask[high:])),
+    ]
+    return pa.concat_tables([part for part in parts if part.num_rows])
 
 
 #: Null in a vector of whole numbers: no time, size or packet number of a capture is so small.
@@ -165,6 +192,7 @@ class ColumnVector:
         self._column, self._order = column, order
         self._text = pa.types.is_dictionary(column.type) or pa.types.is_string(column.type)
         self._made: tuple[Array, Array] | None = None
+        self._masks: dict[frozenset[str], Array] = {}
 
     def take(self, which: Array | None) -> Array:
         """The values at these positions; all for None."""
@@ -178,9 +206,11 @@ class ColumnVector:
 
     def among(self, words: Iterable[str]) -> Array:
         """Where the text is one of these words; null is none of them."""
-        wanted = set(words)
-        codes, entries = self._all()
-        return np.asarray(np.array([entry in wanted for entry in entries], bool)[codes])
+        wanted = frozenset(words)
+        if wanted not in self._masks:
+            codes, entries = self._all()
+            self._masks[wanted] = np.asarray(np.array([entry in wanted for entry in entries], bool)[codes])
+        return self._masks[wanted]
 
     def known(self) -> Array:
         """Where the column is not null."""
@@ -206,13 +236,7 @@ def vector(column: pa.ChunkedArray) -> Array:
     if pa.types.is_integer(kind):
         if not column.null_count:
             return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
-        parts = [np.zeros(0, np.int64)]
-        for chunk in column.chunks:
-            values = np.array(chunk.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-            if chunk.null_count:
-                values[np.asarray(chunk.is_null().to_numpy(zero_copy_only=False), bool)] = NULL
-            parts.append(values)
-        return np.concatenate(parts)
+        return np.array(column.cast(pa.int64(), safe=False).fill_null(NULL).to_numpy())
     if pa.types.is_floating(kind):
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_boolean(kind):

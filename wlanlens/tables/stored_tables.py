@@ -211,7 +211,9 @@ def _select(batch: pa.RecordBatch, wanted: pa.Schema, flows: Any) -> Iterator[pa
     import pyarrow.compute as pc
 
     if flows is not None:
-        batch = batch.filter(pc.is_in(batch.column("flow"), pa.array(flows)))
+        chosen = pc.is_in(batch.column("flow"), pa.array(flows))
+        if chosen.true_count < batch.num_rows:
+            batch = batch.filter(chosen)
     if batch.num_rows:
         columns = [_compact(c) if c.type == f.type else c.cast(f.type) for f in wanted for c in (batch.column(f.name),)]
         yield pa.RecordBatch.from_arrays(columns, schema=wanted)

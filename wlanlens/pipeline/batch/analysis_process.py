@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
-from wlanlens.errors import AlignmentError, OutputError, WlanlensError
+from wlanlens.errors import AlignmentError, OutputError, WlanlensError, is_out_of_memory
 from wlanlens.formatting import printable
 from wlanlens.pipeline.analyze import analyze
 from wlanlens.pipeline.batch.job import Job, Row, remove_result, write_record
@@ -76,17 +76,11 @@ def _analyse(job: Job, keys: Keys) -> Row:
         return job.row("refused", _reason(error))
     except WlanlensError as error:
         return job.row("unreadable", _reason(error))
-    except MemoryError:
-        return job.row("killed", out_of_memory(job))
     except OSError as error:
         name = f"{_shown(os.fsdecode(error.filename))}: " if error.filename else ""
         return job.row("unreadable", name + (error.strerror or str(error)))
-    except RuntimeError as error:
-        if "start new thread" in str(error):
-            return job.row("killed", out_of_memory(job))
-        return job.row("killed", _bug(error))
     except Exception as error:  # noqa: BLE001 - one trace never stops the others
-        return job.row("killed", _bug(error))
+        return job.row("killed", out_of_memory(job) if is_out_of_memory(error) else _bug(error))
 
 
 def out_of_memory(job: Job) -> str:

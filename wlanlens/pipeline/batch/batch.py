@@ -179,7 +179,7 @@ def batch(
             cluster.check(scheduler, security, known)
             work: Callable[[], Iterator[Row]] = partial(cluster.run, left, scheduler, jobs, security)
         else:
-            work = partial(_run_here, left, known, min(jobs or _cores(), max(1, len(left))))
+            work = partial(_run_here, left, known, min(jobs or operating_system.cores(), max(1, len(left))))
         watch = _Watch(mine, left, rows, progress)
         try:
             with contextlib.closing(work()) as arriving:  # type: ignore[type-var]
@@ -194,10 +194,6 @@ def batch(
 def _run_here(left: Sequence[Job], keys: Keys, count: int) -> Iterator[Row]:
     with ForkServer(keys) as server:
         yield from server.run(left, count)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _jobs(listing: Listing, folder: Path, options: Options, key_file: str) -> list[Job]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
 from wlanlens.capture.decryption_keys import Keys
 from wlanlens.errors import WlanlensError, WrongUse
@@ -196,7 +196,7 @@ def _client(stack: ExitStack, scheduler: str, count: int | None, security: Secur
     stack.enter_context(dask.config.set(settings))
     if scheduler == LOCAL:
         cluster = LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=count or os.cpu_count() or 1,
+            n_workers=count or operating_system.cores(),
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address=None,

@@ -24,7 +24,7 @@ from wlanlens.capture.decryption_keys import Keys
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch.analysis_process import analyse, limit, out_of_memory
 from wlanlens.pipeline.batch.job import ATTEMPTS, Job, Row, finish_failed, remove_result
-from wlanlens.report import bundle, page
+from wlanlens.report import page, plotly_script
 
 #: What an analysis imports when it needs it.
 _IMPORTED = ("pandas", "pyarrow.acero", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "scipy.special")
@@ -67,7 +67,7 @@ def warm_up() -> None:
         importlib.import_module(name)
     for shelf in ("detectors", "parsers", "plots"):
         registry.units(shelf)
-    bundle.packed_plotly()
+    plotly_script.plotly()
     for template in page.environment().list_templates(["jinja"]):
         page.environment().get_template(template)
     gc.collect()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ class RunFigures:
         Cost and number of the findings about the transfers, or about no connection, by code.
     causes : dict
         For each code of a finding with a cause: the code of that cause.
+    thresholds : dict
+        Thresholds of detectors that its analysis changed, by detector and name; empty: the defaults.
     """
 
     path: str
@@ -59,6 +61,7 @@ class RunFigures:
     costs_s: dict[str, float]
     counts: dict[str, int]
     causes: dict[str, str]
+    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def goodput_bps(self) -> float:
@@ -130,6 +133,7 @@ def figures(path: str | os.PathLike[str], *, port: int | None = None) -> RunFigu
         costs_s=costs,
         counts=dict(counts),
         causes=causes,
+        thresholds=stored.description.get("thresholds", {}),
     )
 
 

@@ -9,6 +9,7 @@ from statistics import median
 from wlanlens.formatting import bit_rate, count, duration, listed, printable, size
 from wlanlens.ledger.ledger import PLAIN
 from wlanlens.pipeline.compare.comparison import Comparison, Difference, FindingCosts, Measure, Side
+from wlanlens.pipeline.compare.run_figures import RunFigures
 from wlanlens.pipeline.compare.significance import ALPHA, least_p, runs_needed
 
 #: A change of speed below this share is called none: two captures of one transfer differ by as much.
@@ -171,11 +172,36 @@ def _remarks(found: Comparison) -> list[str]:
             out.append(
                 f"{printable(side.name, limit=60)}: {count(len(side.empty), 'run')} without a data transfer, left out."
             )
+    out += _different_thresholds(full)
     if len({run.version for run in runs}) > 1:
         out.append(
             "The runs were analysed by different versions of wlanlens: analyse them again to compare like with like."
         )
     return out
+
+
+def _different_thresholds(full: Sequence[Side]) -> list[str]:
+    """The thresholds that differ between runs, with their values at each side."""
+    runs = [run for side in full for run in side.runs]
+    changed = sorted({(code, name) for run in runs for code, of in run.thresholds.items() for name in of})
+    named = []
+    for code, name in changed:
+        values = {side.name: sorted({_threshold(run, code, name) for run in side.runs}) for side in full}
+        if len({value for some in values.values() for value in some}) > 1:
+            where = ", ".join(f"{printable(side, limit=60)} {' or '.join(some)}" for side, some in values.items())
+            named.append(f"{printable(f'{code}.{name}', limit=100)} ({where})")
+    if not named:
+        return []
+    more = f" and {count(len(named) - MOST_NAMED, 'other')}" if len(named) > MOST_NAMED else ""
+    return [
+        f"The runs were analysed with different thresholds of detectors: {', '.join(named[:MOST_NAMED])}{more}. Findings may differ "
+        "for this reason alone: analyse them again with the same --config."
+    ]
+
+
+def _threshold(run: RunFigures, code: str, name: str) -> str:
+    of = run.thresholds.get(code, {})
+    return printable(str(of[name]), limit=40) if name in of else "default"
 
 
 def _compared(found: Comparison) -> str:
