@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import count
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +18,6 @@ import click
 from wlanlens.capture.reader_thread import call
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
 #: A text in SQL.
@@ -49,7 +48,7 @@ BATCH_ROWS = 10_000
     help="Output format.",
 )
 def command(directory: str, sql: str, style: str) -> None:
-    """Run SQL on the tables of an analysed DIR, or of a fleet that `wlanlens collect` made.
+    """Run SQL on the tables of an analysed DIR, of a fleet that `wlanlens collect` made, or of a sweep of `wlanlens simulate`.
 
     \b
     Example:
@@ -89,7 +88,10 @@ def _files(directory: str, sql: str) -> tuple[dict[str, list[Path]], list[str]]:
     """The checked files of each table, and the folders of runs that the statement names."""
     from wlanlens.pipeline.fleet.fleet import is_fleet, load_fleet
     from wlanlens.pipeline.result_dir import Stored
+    from wlanlens.simulation import parameter_sweep
 
+    if swept := parameter_sweep.tables(Path(directory)):
+        return swept, []
     if not is_fleet(directory):
         stored = Stored(directory)
         stored.check()

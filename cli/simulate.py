@@ -85,8 +85,9 @@ def command(
 ) -> int:
     """Simulate a scenario: write a capture per point, truth.json, truth tables and scenario.json.
 
-    With --sweep or --seeds: one folder per run, and runs.parquet and runs.csv with one row per run; --tap none leaves out
-    the folders. Ctrl-C keeps the finished runs; the same command continues from there.
+    With --sweep or --seeds: one folder per run (--tap none leaves them out), runs.parquet and runs.csv with one row per
+    run, and the true findings and ledgers of all runs as Parquet datasets, truth and truth_ledger; `wlanlens query` reads
+    these. Ctrl-C keeps the finished runs; the same command continues from there.
     """
     import wlanlens as wl
     from wlanlens.simulation import parameter_sweep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import wlanlens as wl
 from wlanlens.errors import WlanlensError
-from wlanlens.simulation import parameter_sweep
+from wlanlens.simulation import parameter_sweep, sweep_dataset
 from wlanlens.simulation.worker_pool import WorkerDied, sweep
 
 
@@ -132,7 +134,7 @@ def command(folder: Path, *more: str) -> list[str]:
 def test_a_table_of_runs(tmp_path: Path) -> None:
     more = ["--sweep", "rate_mbps=1,11", "--seeds", "1..2", "--tap", "none", "--jobs", "1"]
     subprocess.run(command(tmp_path, *more), check=True, capture_output=True)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["runs.csv", "runs.parquet"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["runs.csv", "runs.parquet", "truth", "truth_ledger"]
     rows = pq.read_table(tmp_path / "runs.parquet").to_pylist()
     assert [(r["rate_mbps"], r["seed"]) for r in rows] == [(1.0, 1), (1.0, 2), (11.0, 1), (11.0, 2)]
     assert 5 * rows[0]["goodput_bps"] < rows[2]["goodput_bps"] < 6e6
@@ -203,6 +205,45 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"60 runs, {60 - kept} of them new" in done.stdout
     assert pq.read_table(tmp_path / "runs.parquet").num_rows == 60
+    # The ledger of every run is in the dataset once: its categories sum up to the time of the transfer.
+    ledger = pq.read_table(tmp_path / "truth_ledger").to_pandas()
+    lasted_ns = (ledger.t_end_ns - ledger.t_start_ns).groupby(ledger.run.astype(str)).sum()
+    assert len(lasted_ns) == 60
+    assert lasted_ns.between(0.9 * lasted_ns.median(), 1.1 * lasted_ns.median()).all()
+
+
+def test_parts_that_no_finished_run_names_are_removed(tmp_path: Path) -> None:
+    jobs = parameter_sweep.plan("ack_holding", tmp_path, {}, [1, 2, 3], {"duration_s": 3.0}, ())
+    parameter_sweep.run_all(jobs[:1], workers=1)
+    # Killed after the part was written and before the journal named it.
+    shutil.copy(tmp_path / "truth" / "part-00000.parquet", tmp_path / "truth" / "part-00001.parquet")
+    (tmp_path / "truth_ledger" / "part-00001.partial").write_bytes(b"PAR1")
+    assert parameter_sweep.run_all(jobs[:2], workers=1) == 1
+    names = {name: [path.name for path in paths] for name, paths in sweep_dataset.parts(tmp_path).items()}
+    assert names == {name: ["part-00000.parquet", "part-00001.parquet"] for name in sweep_dataset.TABLES}
+    assert not list(tmp_path.rglob("*.partial"))
+    # A part that was lost: its runs are simulated again.
+    (tmp_path / "truth" / "part-00001.parquet").unlink()
+    assert parameter_sweep.run_all(jobs, workers=1) == 2
+    alone = [(f"seed={seed}", *row) for seed in (1, 2, 3) for row in _true(seed)]
+    both = [pq.read_table(tmp_path / name).to_pylist() for name in sweep_dataset.TABLES]
+    rows = [(row["run"], row.get("code") or row["category"], row["t_start_ns"]) for rows in both for row in rows]
+    assert sorted(rows) == sorted(alone)
+
+
+def _true(seed: int) -> list[tuple[str, int]]:
+    run = wl.simulate("ack_holding", seed=seed, duration_s=3.0)
+    ledger = run.facts.ledger.select(["category", "t_start_ns"]).to_pylist()
+    return [(f.code, f.t_start_ns) for f in run.truth] + [(row["category"], row["t_start_ns"]) for row in ledger]
+
+
+def test_sql_on_a_sweep(tmp_path: Path) -> None:
+    more = ["--seeds", "1..3", "--tap", "none", "--jobs", "1"]
+    subprocess.run(command(tmp_path, *more), check=True, capture_output=True)
+    sql = "SELECT r.seed, sum(t_end_ns - t_start_ns) AS ns FROM truth_ledger JOIN runs r USING (run) GROUP BY 1 ORDER BY 1"
+    words = [sys.executable, "-m", "wlanlens_cli.main", "query", str(tmp_path), sql, "--format", "json"]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert [json.loads(line)["seed"] for line in said.splitlines()] == [1, 2, 3]
 
 
 def test_a_cut_journal_is_read_to_its_last_whole_line(tmp_path: Path) -> None:

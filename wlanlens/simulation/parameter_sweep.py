@@ -1,4 +1,4 @@
-"""Sweeps over parameters and seeds: a folder for each run, or only a table of runs. An interrupted sweep can continue."""
+"""Sweeps over parameters and seeds: a folder for each run, or only tables of all runs. An interrupted sweep can continue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wlanlens.detection.finding import to_table
 from wlanlens.errors import OutputError
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.simulation.sweep_dataset import Dataset, part_name, parts
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ def plan(
 
 
 def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callable[[int], None] | None = None) -> int:
-    """Run what is missing and write runs.parquet and runs.csv. Returns the number of new runs.
+    """Run what is missing; write runs.parquet, runs.csv and the datasets truth/ and truth_ledger/. Returns the number of new runs.
 
     Ctrl-C or an error keeps the finished runs, in the tables too; the same call continues from there.
     """
@@ -146,12 +148,29 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callab
     if progress is not None:
         progress(len(jobs) - len(left))
     tell = None if progress is None else lambda count: progress(len(jobs) - len(left) + count)
+    waiting: dict[str, dict[str, Any]] = {}
+    truth = Dataset(folder, [row["part"] for row in done.values()])
     try:
         with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
-            for job, row in sweep(_run, left, workers=workers, progress=tell):
-                journal.write(json.dumps({"key": job.key, "row": row}) + "\n")
+            # A run whose folder was removed runs again; its rows are in the dataset already.
+            kept = set(done)
+
+            def write() -> None:
+                truth.write()
+                journal.writelines(json.dumps({"key": key, "row": row}) + "\n" for key, row in waiting.items())
                 journal.flush()
-                done[job.key] = row
+                done.update(waiting)
+                waiting.clear()
+
+            try:
+                for job, (row, tables) in sweep(_run, left, workers=workers, progress=tell):
+                    if job.key not in kept:
+                        waiting[job.key] = {"run": job.name, **row, "part": truth.number}
+                        truth.add(job.name, tables)
+                    if truth.due:
+                        write()
+            finally:
+                write()
     finally:
         for job in left:
             shutil.rmtree(folder / (job.name + ".partial"), ignore_errors=True)
@@ -159,16 +178,30 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callab
     return len(left)
 
 
-def _run(job: Job) -> dict[str, Any]:
+def tables(folder: Path) -> dict[str, list[Path]]:
+    """The files of each table of a sweep: `runs`, `truth`, `truth_ledger`. {} if the folder holds no sweep."""
+    runs = folder / TABLE
+    found = parts(folder)
+    return {"runs": [runs], **found} if runs.is_file() and not runs.is_symlink() and all(found.values()) else {}
+
+
+def _run(job: Job) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    """The row of a run, and its truth tables."""
     if job.taps == ():
-        return measure(simulate(job.scenario, seed=job.seed, **dict(job.parameters)))
+        run = simulate(job.scenario, seed=job.seed, **dict(job.parameters))
+        return measure(run), _truth(run)
     place = Path(job.folder, job.name)
     partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    row = measure(simulate(job.scenario, partial, seed=job.seed, taps=job.taps, **dict(job.parameters)))
+    run = simulate(job.scenario, partial, seed=job.seed, taps=job.taps, **dict(job.parameters))
+    row = measure(run)
     shutil.rmtree(place, ignore_errors=True)
     partial.rename(place)
-    return row
+    return row, _truth(run)
+
+
+def _truth(run: Run) -> dict[str, pa.Table]:
+    return {"truth": to_table(run.truth), "truth_ledger": run.facts.ledger}
 
 
 def measure(run: Run) -> dict[str, Any]:
@@ -222,26 +255,27 @@ def _new_bytes(run: Run, arrived: Any) -> int:
 
 
 def _done(folder: Path, scenario: str) -> dict[str, dict[str, Any]]:
-    """Rows, by key, of the runs already in a folder."""
-    done: dict[str, dict[str, Any]] = {}
+    """Rows, by key, of the runs already in a folder; runs whose part of the dataset is missing are not."""
+    rows: dict[str, dict[str, Any]] = {}
     if (folder / TABLE).exists():
         import pyarrow.parquet as pq
 
         for row in pq.read_table(folder / TABLE).to_pylist():
-            done[row.pop("key")] = row
+            rows[row.pop("key")] = row
     if (folder / JOURNAL).exists():
         for line in (folder / JOURNAL).read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 entry = json.loads(line)
-                done[entry["key"]] = entry["row"]
+                rows[entry["key"]] = entry["row"]
             except (ValueError, KeyError, TypeError):
                 continue  # a line cut off by a crash
-    other = {row["scenario"] for row in done.values()} - {scenario}
+    other = {row["scenario"] for row in rows.values()} - {scenario}
     if other:
         raise OutputError(
             f"{folder} holds runs of {', '.join(sorted(other))}", next=f"give {scenario} a folder of its own"
         )
-    return done
+    whole = set.intersection(*({path.name for path in paths} for paths in parts(folder).values()))
+    return {key: row for key, row in rows.items() if part_name(row.get("part", -1)) in whole}
 
 
 def _write(folder: Path, done: Mapping[str, dict[str, Any]]) -> None:
