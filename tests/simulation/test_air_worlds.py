@@ -114,6 +114,7 @@ def test_drops_with_rts_are_the_studys() -> None:
     assert crowd_drops() == pytest.approx(7.9689e-4, rel=0.2)
 
 
+@pytest.mark.timeout(900)  # minutes on a busy machine
 @pytest.mark.skipif(not shutil.which("ns"), reason="ns-2 is not installed")
 def test_drops_with_rts_are_those_of_ns2(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "benches" / "dcf.tcl"
