@@ -25,6 +25,7 @@ from wlanlens.errors import OutputError, WlanlensError
 from wlanlens.registry import units
 from wlanlens.simulation.scenario import Scenario, ScenarioKind, find
 from wlanlens.simulation.simulate import MARK, _locked, _run
+from wlanlens.simulation.sweep_dataset import TABLES, parts
 
 NAMES = sorted(units("scenarios"))
 COMMAND = [sys.executable, "-m", "wlanlens_cli.main", "simulate"]
@@ -193,9 +194,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_full_disk_in_a_sweep_keeps_what_was_done(tmp_path: Path) -> None:
     words = ["-s", "clean_link", "--sweep", "duration_s=0.1,5", "-o", str(tmp_path / "out"), "-j", "1"]
     assert "File too large" in run(*words, preexec_fn=limit_file_size).stderr
-    folders = [p for p in (tmp_path / "out").iterdir() if p.is_dir()]
-    assert [p.name for p in folders] == ["duration_s=0.1,seed=1"]
+    folders = sorted(p for p in (tmp_path / "out").iterdir() if p.is_dir())
+    assert [p.name for p in folders] == ["duration_s=0.1,seed=1", *TABLES]
     assert (folders[0] / MARK).exists()
+    assert all(len(paths) == 1 for paths in parts(tmp_path / "out").values())
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
