@@ -24,14 +24,42 @@ def integers(column: pa.Array | pa.ChunkedArray, fill: int = 0) -> Array:
     """A column of whole numbers or booleans as int64, null as `fill`, which may be negative for unsigned columns too."""
     import pyarrow as pa
 
-    return filled(column.cast(pa.int64(), safe=False), fill)
+    if not pa.types.is_integer(column.type):
+        return filled(column.cast(pa.int64(), safe=False), fill)
+    if column.null_count == len(column):
+        return np.full(len(column), fill)
+    # From the buffers into one array: a cast, a fill and a concatenation would each copy the column.
+    out, at = np.empty(len(column), np.int64), 0
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+        rows, kind = out[at : at + len(chunk)], np.dtype(chunk.type.to_pandas_dtype())
+        if len(chunk):
+            rows[:] = np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
+        if chunk.null_count:
+            np.copyto(rows, fill, where=~_valid(chunk))
+        at += len(chunk)
+    return out
 
 
 def known(column: pa.Array | pa.ChunkedArray) -> Array:
     """Where a column is not null."""
+    import pyarrow as pa
+
     if not column.null_count:
         return np.ones(len(column), bool)
-    return np.asarray(column.is_valid(), bool)
+    if isinstance(column, pa.ChunkedArray):
+        return np.concatenate([known(chunk) for chunk in column.chunks])
+    return _valid(column)
+
+
+def _valid(column: pa.Array) -> Array:
+    """Where an array with nulls is not null, from the bits of its buffer."""
+    bits = column.buffers()[0]
+    if bits is None:  # all of type null
+        return np.asarray(column.is_valid(), bool)
+    first, skipped = divmod(column.offset, 8)
+    count = skipped + len(column)
+    packed = np.frombuffer(bits, np.uint8)[first : first + -(-count // 8)]
+    return np.unpackbits(packed, count=count, bitorder="little")[skipped:].view(bool)
 
 
 def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
@@ -234,14 +262,19 @@ def vector(column: pa.ChunkedArray) -> Array:
 
     kind = column.type
     if pa.types.is_integer(kind):
-        if not column.null_count:
-            return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
-        return np.array(column.cast(pa.int64(), safe=False).fill_null(NULL).to_numpy())
+        return integers(column, NULL)
     if pa.types.is_floating(kind):
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
     codes, words = _word_codes(column)
+    return np.asarray(words[codes])
+
+
+def texts(column: pa.ChunkedArray, null: str = "") -> Array:
+    """A text column as objects, null as `null`."""
+    codes, words = _word_codes(column)
+    words[-1] = null
     return np.asarray(words[codes])
 
 
