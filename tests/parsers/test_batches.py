@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import wlanlens as wl
-from tests.captures import pcap
+from tests.captures import MIXED, pcap
 
 
 def test_no_batch_is_empty(tmp_path: Path) -> None:
@@ -22,3 +22,16 @@ def test_no_batch_is_empty(tmp_path: Path) -> None:
             assert pa.record_batch(batch).num_rows > 0, table
     assert "frames" in tables
     assert "networks" not in tables
+
+
+def test_many_rows_come_at_once_where_they_are_asked_for() -> None:
+    """Batches of a reader that is asked for many rows are those of one that is not."""
+    whole = wl.Capture(MIXED).reader().next_batches(1 << 30)
+    reader = wl.Capture(MIXED).reader(batch_rows=100)
+    steps = list(iter(lambda: reader.next_batches(1000), []))
+    assert len(steps) > 1
+    assert all(sum(pa.record_batch(b).num_rows for _, b in step) >= 1000 for step in steps[:-1])
+    for name in ("packets", "segments", "flows"):
+        parts = [[b for n, b in step if n == name] for step in (whole, [b for step in steps for b in step])]
+        one, other = (pa.Table.from_batches([pa.record_batch(b) for b in part]).to_pylist() for part in parts)
+        assert one == other, name

@@ -18,7 +18,6 @@ from wlanlens.capture.halves import Halves
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
-from wlanlens.tables.columns import constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,6 +240,8 @@ class Capture:
     def collect(self, feed: Feed, *, whole: bool = True) -> dict[str, pa.Table]:
         """The tables that a feed brings, in memory, and what it found out about the file; without `whole` its notes are not
         complete."""
+        # The core decodes while Python imports pyarrow.
+        feed.begin()
         import pyarrow as pa
 
         parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
@@ -339,6 +340,8 @@ class Capture:
 def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
     """A batch of the table `name` with the column `capture` added in front."""
     import pyarrow as pa
+
+    from wlanlens.tables.columns import constant  # NumPy, which opening a capture does not need
 
     columns = [constant(capture, batch.num_rows), *batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=tables.schema(name))

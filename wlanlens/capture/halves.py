@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture
 
 
+#: Rows decoded at a time: about 100 MB, after which Ctrl-C is noticed.
+MANY_ROWS = 1 << 20
+
+
 class Halves:
     """The tables of one capture, read in two halves.
 
@@ -42,7 +46,7 @@ class Halves:
                 return None
             self._version = version
             reader = self._capture.reader(packets=packets)
-            held = self._capture.collect(Feed(reader), whole=not packets)
+            held = self._capture.collect(Feed(reader, MANY_ROWS), whole=not packets)
             if not reader.numbered():
                 return None
             self._held[packets] = {other: table for other, table in held.items() if (other == "packets") == packets}

@@ -105,9 +105,11 @@ impl Reader {
         self.with(py, |r| r.numbered())
     }
 
-    /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
-    fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let batches = self.with(py, CoreReader::next_batches)?.map_err(|e| errors::to_py(py, e))?;
+    /// The next batches as [(table, RecordBatch), ...]; an empty list at the end. `least_rows`: of all tables together, before
+    /// pyarrow is needed.
+    #[pyo3(signature = (least_rows = 1))]
+    fn next_batches<'py>(&self, py: Python<'py>, least_rows: usize) -> PyResult<Bound<'py, PyList>> {
+        let batches = self.with(py, |r| r.next_batches_of(least_rows))?.map_err(|e| errors::to_py(py, e))?;
         let out = PyList::empty(py);
         for (name, batch) in batches {
             out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
