@@ -213,7 +213,9 @@ class ArrowWriter(TableWriter):
         The file.
     """
 
-    def __init__(self, scratch: Scratch, thread: WriterThread, name: str, folder: str, *, compressed: bool = True) -> None:
+    def __init__(
+        self, scratch: Scratch, thread: WriterThread, name: str, folder: str, *, compressed: bool = True
+    ) -> None:
         super().__init__(scratch, thread, name)
         self.path = scratch.file(folder, f"{name}.arrows")
         self._compression = "lz4" if compressed else None

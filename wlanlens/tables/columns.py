@@ -229,21 +229,21 @@ class ColumnVector:
 
             return vector(self._column.take(pa.array(which if self._order is None else self._order[which])))
         values, words = self._all()
-        chosen = values if which is None else values[which]
-        return np.asarray(words[chosen]) if self._text else chosen
+        chosen = values if which is None else values.take(which)
+        return np.asarray(words.take(chosen)) if self._text else chosen
 
     def among(self, words: Iterable[str]) -> Array:
         """Where the text is one of these words; null is none of them."""
         wanted = frozenset(words)
         if wanted not in self._masks:
             codes, entries = self._all()
-            self._masks[wanted] = np.asarray(np.array([entry in wanted for entry in entries], bool)[codes])
+            self._masks[wanted] = np.array([entry in wanted for entry in entries], bool).take(codes)
         return self._masks[wanted]
 
     def known(self) -> Array:
         """Where the column is not null."""
         valid = known(self._column)
-        return valid if self._order is None else valid[self._order]
+        return valid if self._order is None else valid.take(self._order)
 
     def _all(self) -> tuple[Array, Array]:
         """All values in order, and the words of a text column's codes; the last word is None, for null."""
@@ -251,7 +251,7 @@ class ColumnVector:
             values, words = (
                 _word_codes(self._column) if self._text else (vector(self._column), np.array([None], object))
             )
-            self._made = (values if self._order is None else values[self._order], words)
+            self._made = (values if self._order is None else values.take(self._order), words)
         return self._made
 
 
