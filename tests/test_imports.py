@@ -73,7 +73,6 @@ ONLY = {
 }
 #: What only some runs need, imported when it is used: several captures, and the report.
 LAZY = {
-    "capture.capture": {"tables.columns"},
     "pipeline.analyze": {"pipeline.aligned_captures"},
     "pipeline.run": {"pipeline.report_file"},
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -109,25 +108,6 @@ def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int8), mask=mask), pa.array(names, pa.string()))
-
-
-def constant(text: str, count: int) -> pa.DictionaryArray:
-    """A dictionary-encoded column with one text in every row, made of buffers: `pa.array` would import pandas."""
-    import pyarrow as pa
-
-    raw = text.encode()
-    ends = np.array([0, len(raw)], np.int32)
-    words = pa.StringArray.from_buffers(1, pa.py_buffer(ends), pa.py_buffer(raw))
-    codes = pa.Array.from_buffers(pa.int32(), count, [None, _zeros((4 * count).bit_length())], 0)
-    return pa.DictionaryArray.from_arrays(codes, words)
-
-
-@cache
-def _zeros(bits: int) -> pa.Buffer:
-    """2**bits zero bytes, which the columns of all batches share."""
-    import pyarrow as pa
-
-    return pa.py_buffer(bytes(1 << bits))
 
 
 def find(where: Array, wanted: Array) -> Array:
