@@ -55,7 +55,7 @@ class Rows:
     def take(self, which: Array) -> Rows:
         """Select rows by mask or by position from 0."""
         # NumPy takes positions six times as fast as it applies a mask.
-        at = np.flatnonzero(which) if which.dtype == bool else which
+        at = np.flatnonzero(which) if np.asarray(which).dtype == bool else which
         columns = {name: column.take(at) for name, column in self._columns.items()}
         if not self._unread:
             return Rows(self.key.take(at), columns)
