@@ -72,7 +72,10 @@ ONLY = {
     "plotly": {"plots", "report", "papers", "reproduction"},
 }
 #: What only some runs need, imported when it is used: several captures, and the report.
-LAZY = {"pipeline.analyze": {"pipeline.aligned_captures"}, "pipeline.run": {"pipeline.report_file"}}
+LAZY = {
+    "pipeline.analyze": {"pipeline.aligned_captures"},
+    "pipeline.run": {"pipeline.report_file"},
+}
 HEAVY = ("pyarrow", "pandas", "numpy", "plotly", "scapy", "duckdb", "rich", "jinja2", "dpkt", "scipy")
 
 

@@ -54,8 +54,11 @@ class Reader:
         """Whether the numbers of connections in `packets` are those of the facts."""
     def add_open_flows(self) -> None:
         """Emit batches `open_flows` too: rows of `flows` of connections that continue. Call it before the first batch."""
-    def next_batches(self) -> list[tuple[str, Any]]:
-        """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
+    def name_capture(self, name: str, doc: str) -> None:
+        """Put the column `capture` in front of every batch: the capture's name, and the column's sentence."""
+    def next_batches(self, least_rows: int = 1) -> list[tuple[str, Any]]:
+        """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL, and needs pyarrow only once so many rows
+        of all tables together are decoded."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
     def info(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import fields
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.detectors.made import S, flows, trace
@@ -16,6 +17,7 @@ from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit import MAX_EVIDENCE_ROWS, MAX_FINDINGS, Cases, Description, Facts, Rows, severity
 from wlanlens.detection.toolkit.air_vectors import Transmissions
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, ColumnVector
 from wlanlens.trace import Trace
 
 
@@ -97,6 +99,16 @@ def test_a_search_finds_what_a_scan_finds(step: int) -> None:
         max(np.flatnonzero((key == k) & (rows["t"] <= w)), default=-1) for k, w in zip(keys, wanted, strict=True)
     ]
     assert rows.last_until("t", keys, wanted).tolist() == scanned
+
+
+def test_columns_that_are_read_late_are_those_read_at_once() -> None:
+    column = pa.chunked_array([pa.array([7, None, 9, 10]), pa.array([11, 12])])
+    order = np.array([5, 3, 1, 0, 2, 4])
+    rows = Rows(np.array([1, 1, 2, 2, 2, 4]), {}, {"size": ColumnVector(column, order)})
+    chosen = rows.take(np.array([True, True, True, False, True, True])).take(np.array([4, 2, 0]))
+    assert chosen["size"].tolist() == [11, NULL, 12]
+    assert chosen.key.tolist() == [4, 2, 1]
+    assert rows.of_key(2)["size"].tolist() == [NULL, 7, 9]
 
 
 def test_rows_of_falling_keys_are_sorted_by_key_first() -> None:

@@ -97,7 +97,8 @@ def test_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch
             wl.analyze(paths, out=tmp_path / f"{size}.out", report=False)
             return counted.peaks()
 
-    traced, arrow = grown(measure, 8)
+    # A shorter capture has too few chunks for as many of them to be in memory at once in every run.
+    traced, arrow = grown(measure, 16)
     assert traced < GROWTH
     assert arrow < GROWTH
 

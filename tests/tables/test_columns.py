@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from wlanlens.tables.columns import NULL, ColumnVector, rows_where, vector
+from wlanlens.tables.columns import NULL, ColumnVector, integers, known, rows_where, texts, vector
 
 #: Rows of the first chunk: with this many, three rows are read without converting the whole column.
 MANY = 100
@@ -62,3 +62,21 @@ def test_a_vector_of_whole_numbers_has_null_in_place() -> None:
         column = pa.chunked_array([pa.array([1, None], kind), pa.array([], kind), pa.array([None, 7], kind)])
         assert vector(column).tolist() == [1, NULL, NULL, 7]
     assert not len(vector(pa.chunked_array([], pa.int32())))
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("cut", [0, 1, 7, 8, 9, 30])
+def test_whole_numbers_are_read_from_any_part_of_a_buffer(kind: pa.DataType, cut: int) -> None:
+    """Nulls are bits, and a slice may begin inside a byte."""
+    values = [None if n % 3 == 1 else n for n in range(40)]
+    whole = pa.array(values, kind)
+    column = pa.chunked_array([whole.slice(cut), whole.slice(3, 0), whole.slice(2, 9), pa.nulls(2, kind)], kind)
+    expected = [*values[cut:], *values[2:11], None, None]
+    assert integers(column, -5).tolist() == [-5 if v is None else v for v in expected]
+    assert known(column).tolist() == [v is not None for v in expected]
+    assert integers(whole.slice(cut)).tolist() == [v or 0 for v in values[cut:]]
+
+
+def test_texts_have_null_as_the_given_word() -> None:
+    column = pa.chunked_array([pa.array(["a", None]).dictionary_encode(), pa.array(["b", "a"]).dictionary_encode()])
+    assert texts(column, "none").tolist() == ["a", "none", "b", "a"]

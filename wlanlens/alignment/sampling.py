@@ -6,6 +6,7 @@ Memory is bounded, except for a few bytes a connection.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,13 +22,20 @@ if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture
 
 
+#: Captures that are read at a time: Arrow and the core work beside Python.
+READERS = 2
+
+
 def survey(
     captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None
 ) -> tuple[list[CaptureSummary], dict[tuple[int, int], CommonPackets]]:
     """Both passes over all captures. Pairs go to files in `scratch`, or stay in memory without one."""
     summaries = [CaptureSummary(capture) for capture in captures]
     searches = {(i, j): packet_matching.PairSearch(nat=nat) for i, j in combinations(range(len(summaries)), 2)}
-    for k, summary in enumerate(summaries):
+
+    def read(k: int) -> None:
+        """The first pass over one capture. No capture changes the sample of another, so that their order does not matter."""
+        summary = summaries[k]
         summary.add_link_times()
         for batch in summary.batches():
             summary.add(batch)
@@ -35,6 +43,13 @@ def survey(
             for both, search in searches.items():
                 if k in both:
                     search.sample(both.index(k), slim)
+
+    pool = ThreadPoolExecutor(READERS, "wlanlens-survey")
+    try:
+        for _ in pool.map(read, range(len(summaries))):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)
     found = {}
     for (i, j), search in searches.items():
         path = None if scratch is None else scratch / f"pairs-{i}-{j}.arrow"

@@ -18,7 +18,6 @@ from wlanlens.capture.halves import Halves
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
-from wlanlens.tables.columns import constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -185,7 +184,7 @@ class Capture:
         return bool(self._keys)
 
     def feed(self, *, open_flows: bool = False) -> Feed:
-        """The batches of the file from its start, read in a thread.
+        """The batches of the file from its start with the column `capture`, read in a thread.
 
         `open_flows`: also batches named `open_flows`, with the row of `flows` that a running connection would have now.
         """
@@ -193,7 +192,12 @@ class Capture:
         reader, self._reader = self._reader or self.reader(), None
         if open_flows:
             reader.add_open_flows()
-        return Feed(reader)
+        return self.feed_of(reader)
+
+    def feed_of(self, reader: _core.Reader, least_rows: int = 1) -> Feed:
+        """The batches of one of its readers with the column `capture`, read in a thread; see `Feed`."""
+        reader.name_capture(self.name, tables.CAPTURE_DOC)
+        return Feed(reader, least_rows)
 
     def take(self, feed: Feed) -> None:
         """Keep what a feed found out about the file."""
@@ -241,6 +245,8 @@ class Capture:
     def collect(self, feed: Feed, *, whole: bool = True) -> dict[str, pa.Table]:
         """The tables that a feed brings, in memory, and what it found out about the file; without `whole` its notes are not
         complete."""
+        # The core decodes while Python imports pyarrow.
+        feed.begin()
         import pyarrow as pa
 
         parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
@@ -257,9 +263,7 @@ class Capture:
         elif not self._read:
             self._info = dict(feed.info)
         return {
-            name: pa.Table.from_batches(
-                [stamp(batch, self.name, name) for batch in batches], tables.schema(name)
-            ).unify_dictionaries()
+            name: pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
             for name, batches in parts.items()
         }
 
@@ -334,14 +338,6 @@ class Capture:
         """Time of the first packet in the capture's own clock, ns since 1970; None if no packet has a timestamp."""
         value = self.info.get("first_ns")
         return None if value is None else int(value)
-
-
-def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
-    """A batch of the table `name` with the column `capture` added in front."""
-    import pyarrow as pa
-
-    columns = [constant(capture, batch.num_rows), *batch.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=tables.schema(name))
 
 
 def as_text(path: str | bytes) -> str:

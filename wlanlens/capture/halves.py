@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from wlanlens.capture.reader_thread import Feed
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
+
+
+#: Rows decoded at a time: about 100 MB, after which Ctrl-C is noticed.
+MANY_ROWS = 1 << 20
 
 
 class Halves:
@@ -42,7 +44,7 @@ class Halves:
                 return None
             self._version = version
             reader = self._capture.reader(packets=packets)
-            held = self._capture.collect(Feed(reader), whole=not packets)
+            held = self._capture.collect(self._capture.feed_of(reader, MANY_ROWS), whole=not packets)
             if not reader.numbered():
                 return None
             self._held[packets] = {other: table for other, table in held.items() if (other == "packets") == packets}

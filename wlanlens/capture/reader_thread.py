@@ -42,6 +42,13 @@ def call(function: Callable[[], Any]) -> Any:
 class Feed:
     """Iterates over the batches of a capture while the next ones are read.
 
+    Parameters
+    ----------
+    reader : _core.Reader
+        The reader, at the start of the file.
+    least_rows : int
+        Rows of an item. Whoever wants all rows in memory takes many: they are decoded while Python is still importing pyarrow.
+
     Attributes
     ----------
     info : dict
@@ -50,15 +57,22 @@ class Feed:
         The reader's notes, complete at the end.
     """
 
-    def __init__(self, reader: _core.Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: _core.Reader, least_rows: int = 1) -> None:
+        self._reader, self._least_rows = reader, least_rows
         self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_DEPTH)
         self._stop = threading.Event()
         self.info: dict[str, Any] = {}
         self.notes: list[tuple[str, str, int, int, int, str]] = []
+        self._begun = False
+
+    def begin(self) -> None:
+        """Begin to read; the iterator does it too."""
+        if not self._begun:
+            self._begun = True
+            threading.Thread(target=self._work, name="wlanlens-read", daemon=True).start()
 
     def __iter__(self) -> Iterator[Batches]:
-        threading.Thread(target=self._work, name="wlanlens-read", daemon=True).start()
+        self.begin()
         try:
             while True:
                 batches, self.info, error = self._queue.get()
@@ -73,7 +87,7 @@ class Feed:
     def _work(self) -> None:
         try:
             while not self._stop.is_set():
-                batches = self._reader.next_batches()
+                batches = self._reader.next_batches(self._least_rows)
                 if not batches:
                     self.notes = self._reader.notes()
                 self._put((batches, dict(self._reader.info()), None))

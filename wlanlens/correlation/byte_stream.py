@@ -135,10 +135,12 @@ class ByteStreams:
         """Byte positions, and when an ACK in a capture last asked for each."""
         here = np.flatnonzero(self._seen[self._asking, capture])
         t_ns = self._t_ns[self._asking[here], capture]
-        order = np.lexsort((t_ns, self._asked[here]))
+        order = np.argsort(self._asked[here])
         asked = self._asked[here][order]
-        last = np.append(asked[1:] != asked[:-1], True) if len(asked) else np.zeros(0, bool)
-        return asked[last], t_ns[order][last]
+        if not len(asked):
+            return asked, t_ns
+        first = np.flatnonzero(np.append(True, asked[1:] != asked[:-1]))
+        return asked[first], np.maximum.reduceat(t_ns[order], first)
 
 
 def _steps(numbers: Array) -> Array:

@@ -46,6 +46,7 @@ class PacketIndex:
 
     def __init__(self, packets: Sequence[pa.Table], alignment: Alignment, exchanges: Sequence[pa.Table]) -> None:
         self.packets = list(packets)
+        self._values: dict[str, tuple[Array, Array]] = {}
         is_packet = [known(p.column("protocol")) for p in packets]
         damaged = [coded(p.column("stop"), ["bad_fcs", "bad_checksum"]) >= 0 for p in packets]
         pairs = {both: _read(made.rows) for both, made in alignment.pairs.items()}
@@ -157,7 +158,12 @@ class PacketIndex:
         return [(here, self.rows[here, j]) for j, here in enumerate(mine)]
 
     def values(self, name: str) -> tuple[Array, Array]:
-        """A numeric column of `packets` that is the same in all captures, and where it is not null."""
+        """A numeric column of `packets` that is the same in all captures, and where it is not null. Do not change it."""
+        if name not in self._values:
+            self._values[name] = self._read_values(name)
+        return self._values[name]
+
+    def _read_values(self, name: str) -> tuple[Array, Array]:
         columns = [filled(table.column(name)) for table in self.packets]
         out: Array = np.zeros(len(self.rows), columns[0].dtype)
         valid: Array = np.zeros(len(self.rows), bool)

@@ -124,28 +124,28 @@ def overbuffering(
     if not len(first):
         return
     acked = np.maximum.reduceat(samples["rel_ack"], first) - np.minimum.reduceat(samples["rel_ack"], first)
-    much = np.repeat(acked >= min_flow_bytes, length) | np.isin(samples.key, large)
-    samples = samples.take(much & ~np.isin(samples.key, at_receiver))
-    if not len(samples):
+    keys = samples.key[first]
+    chosen = ((acked >= min_flow_bytes) | np.isin(keys, large)) & ~np.isin(keys, at_receiver)
+    if not chosen.any():
         return
+    samples = samples.take(np.repeat(chosen, length))
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    least = min_data_rtt_ns(facts, samples.key)
-    delay = rtt - least
+    delay = rtt - np.repeat(min_data_rtt_ns(facts, samples.key[first]), length)
     queued = delay >= int(min_delay_ms * 1e6)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
-    # The flow's bytes in flight when the segment was sent, the segment included.
-    flight = samples["rel_ack"] - facts.cached(Acks).highest_until(samples.key, samples["t_ns"] - rtt)
     found: list[_Case] = []
     on_ack_path: list[_Case] = []
     for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * lifetime_s * 1e9)).tolist():
         part = np.arange(first[n], first[n] + length[n])
-        r = _correlation(rtt[part], flight[part], min_samples_count, max_samples)
+        mine = samples.take(part)
+        # The flow's bytes in flight when the segment was sent, the segment included.
+        flight = mine["rel_ack"] - facts.cached(Acks).highest_until(mine.key, mine["t_ns"] - mine["rtt_ns"])
+        r = _correlation(rtt[part], flight, min_samples_count, max_samples)
         if r is None or r < min_correlation_ratio:
             continue
-        mine = samples.take(part)
         if _is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
             on_ack_path.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
         else:

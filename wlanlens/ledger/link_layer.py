@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import filled, find, integers, known
+from wlanlens.tables.columns import filled, find, integers, narrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,16 +94,20 @@ class LinkLayer:
     """Where the packets of each connection were, from captures of the air and of the bus."""
 
     def __init__(self, below: Mapping[str, pa.Table]) -> None:
-        links = below["links"].filter(known(below["links"].column("flow")))
+        links = below["links"]
         self._links = {
             name: _numbers(links, name) for name in ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet")
         }
-        times = np.stack([_numbers(links, f"{point}_t_ns") for point in POINTS])
-        self._links["first"] = np.where(times == _NONE, np.iinfo(np.int64).max, times).min(axis=0)
+        self._links["first"] = np.full(links.num_rows, _NEVER)
+        for column in (links.column(f"{point}_t_ns") for point in POINTS):
+            if column.null_count < len(column):
+                np.minimum(self._links["first"], integers(column, _NEVER), out=self._links["first"])
+        of_tcp = self._links["flow"] != _NONE
+        self._links = self._links if of_tcp.all() else _rows(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
         self._urbs = {name: _numbers(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
         self._urbs = _rows(self._urbs, self._urbs["ip_packet"] != _NONE)
-        order = np.argsort(self._links["flow"], kind="stable")
+        order = np.argsort(narrow(self._links["flow"]), kind="stable")
         self._links = _rows(self._links, order)
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
         self._urbs = _rows(self._urbs, order)
@@ -201,11 +205,13 @@ def divide(
     """
     path = CATEGORIES.index("path")
     mine = np.flatnonzero(category == path)
-    link_layer = LinkLayer(below) if len(mine) else None
+    if not len(mine) or not _has_link_layer(below["links"]):
+        return np.arange(len(flow)), start, end, category
+    link_layer = LinkLayer(below)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
     breaks = np.flatnonzero((np.diff(flow[mine]) != 0) | (start[mine][1:] < end[mine][:-1])) + 1
     for rows in np.split(mine, breaks):
-        if link_layer is None or not len(rows):
+        if not len(rows):
             continue
         if not link_layer.saw(int(flow[rows[0]])):
             parts.append((rows, start[rows], end[rows], category[rows]))
@@ -231,6 +237,12 @@ def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]
 
 
 _NONE = -(2**62)
+_NEVER = np.iinfo(np.int64).max
+
+
+def _has_link_layer(links: pa.Table) -> bool:
+    """Whether any packet was seen on the air or on the bus."""
+    return any(links.column(name).null_count < links.num_rows for name in ("air_t_ns", "usb_packet"))
 
 
 def _numbers(table: pa.Table, name: str) -> Array:

@@ -36,6 +36,9 @@ WORKERS = 2
 #: Captures that are decoded at a time.
 READERS = 2
 
+#: Up to this size a capture's tables are written without compression: 700 MB of the disk for a while.
+PLAIN_BYTES = 256 * 2**20
+
 _DONE = object()
 _Steps = Generator[None, None, None]
 
@@ -118,8 +121,11 @@ class AlignedCaptures(Source):
 
     def _stored(self, number: int) -> _Steps:
         """Decode one capture to the scratch folder, group by group."""
-        capture, thread = self.captures[number], WriterThread()
-        writers = {name: ArrowWriter(self._scratch, thread, name, str(number)) for name in tables.core_schemas()}
+        capture, thread, large = self.captures[number], WriterThread(), _is_large(self.captures[number])
+        writers = {
+            name: ArrowWriter(self._scratch, thread, name, str(number), compressed=large)
+            for name in tables.core_schemas()
+        }
         feed = capture.feed()
         try:
             for group in self._decode(number, feed):
@@ -167,6 +173,12 @@ class AlignedCaptures(Source):
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
                 yield Rows(name, batch, stored=False)
         yield from _batches("links", chunk.links())
+
+
+def _is_large(capture: Capture) -> bool:
+    """Whether a capture's tables may need more of the disk than `PLAIN_BYTES` allows."""
+    size_bytes = capture.size_bytes()
+    return size_bytes is None or size_bytes > PLAIN_BYTES or bool(capture.info.get("compression"))
 
 
 def _counted(rows: list[Rows], counts: FlowCounts) -> Iterator[Rows]:

@@ -61,7 +61,7 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
         """Add the connections that begin in a batch of `packets`."""
         import pyarrow as pa
 
-        numbers = packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
+        numbers = integers(packets.column("flow"), -1)
         most = int(numbers.max(initial=-1))
         if most < 0:
             return
@@ -214,8 +214,7 @@ def _held_schema(name: str) -> pa.Schema:
 
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:
     """The connection of each row; -1 where there is none."""
-    flow: np.ndarray[Any, Any] = table.column("flow").cast("int64").fill_null(-1).to_numpy()
-    return flow
+    return integers(table.column("flow"), -1)
 
 
 def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
@@ -253,7 +252,9 @@ def _under_way(
 
     times = integers(held["segments"].column("t_ns"), -1)
     place = max(0, len(times) - ROWS // 4)
-    settled = int(np.partition(times, place)[place]) if len(times) else -1
+    if len(times) and (times[1:] < times[:-1]).any():
+        times = np.partition(times, place)
+    settled = int(times[place]) if len(times) else -1
     spans = held["intervals"].filter(
         pc.less_equal(held["intervals"].column("t_end_ns"), pa.scalar(settled, pa.int64()))
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from wlanlens import tables
 from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.capture import quality
-from wlanlens.capture.capture import stamp
 from wlanlens.errors import WlanlensError
 from wlanlens.formatting import printable
 from wlanlens.pipeline.open_flows import OPEN_FLOWS
@@ -96,7 +95,7 @@ class Source(ABC):
             for name, batch in group:
                 if name != OPEN_FLOWS:
                     counts.add(name, batch)
-                yield name, stamp(batch, capture.name, "flows" if name == OPEN_FLOWS else name)
+                yield name, batch
 
         try:
             for group in feed:

@@ -83,14 +83,16 @@ def write(
     beside : callable or None
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
-    books = accounts(ledger)
-    flows = data_flows(trace, findings, about)
     plotly_script.begin_packing()
     # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
     with ThreadPoolExecutor(2, "wlanlens-pack") as pool:
+        # Read here beside `segments`, once for all figures.
+        packets = pool.submit(trace.table, "packets") if trace.has("packets") else None
+        books = accounts(ledger)
+        flows = data_flows(trace, findings, about)
         chosen = [key for key, _ in flows[:MOST_VIEWS]]
-        if trace.has("packets"):
-            trace.table("packets")  # once, not by both threads
+        if packets is not None:
+            packets.result()
         viewed = pool.map(lambda key: view(trace, key, ledger), chosen)
         # Meanwhile what reads other tables.
         on_air = air_section.section(trace, air)

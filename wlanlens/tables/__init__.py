@@ -1,6 +1,6 @@
 """Tables: their schemas, the values of enums, and columns as NumPy arrays."""
 
-from wlanlens.tables.fields import capture_field
+from wlanlens.tables.fields import CAPTURE_DOC, capture_field
 from wlanlens.tables.pandas_frames import to_pandas
 from wlanlens.tables.schemas import (
     SchemaError,
@@ -29,6 +29,7 @@ from wlanlens.tables.vocabulary import (
 
 __all__ = [
     "ARRIVALS",
+    "CAPTURE_DOC",
     "CATEGORIES",
     "LINK",
     "LOSS_LOCATIONS",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +23,42 @@ def integers(column: pa.Array | pa.ChunkedArray, fill: int = 0) -> Array:
     """A column of whole numbers or booleans as int64, null as `fill`, which may be negative for unsigned columns too."""
     import pyarrow as pa
 
-    return filled(column.cast(pa.int64(), safe=False), fill)
+    if not pa.types.is_integer(column.type):
+        return filled(column.cast(pa.int64(), safe=False), fill)
+    if column.null_count == len(column):
+        return np.full(len(column), fill)
+    # From the buffers into one array: a cast, a fill and a concatenation would each copy the column.
+    out, at = np.empty(len(column), np.int64), 0
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+        rows, kind = out[at : at + len(chunk)], np.dtype(chunk.type.to_pandas_dtype())
+        if len(chunk):
+            rows[:] = np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
+        if chunk.null_count:
+            np.copyto(rows, fill, where=~_valid(chunk))
+        at += len(chunk)
+    return out
 
 
 def known(column: pa.Array | pa.ChunkedArray) -> Array:
     """Where a column is not null."""
+    import pyarrow as pa
+
     if not column.null_count:
         return np.ones(len(column), bool)
-    return np.asarray(column.is_valid(), bool)
+    if isinstance(column, pa.ChunkedArray):
+        return np.concatenate([known(chunk) for chunk in column.chunks])
+    return _valid(column)
+
+
+def _valid(column: pa.Array) -> Array:
+    """Where an array with nulls is not null, from the bits of its buffer."""
+    bits = column.buffers()[0]
+    if bits is None:  # all of type null
+        return np.asarray(column.is_valid(), bool)
+    first, skipped = divmod(column.offset, 8)
+    count = skipped + len(column)
+    packed = np.frombuffer(bits, np.uint8)[first : first + -(-count // 8)]
+    return np.unpackbits(packed, count=count, bitorder="little")[skipped:].view(bool)
 
 
 def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
@@ -81,25 +108,6 @@ def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int8), mask=mask), pa.array(names, pa.string()))
-
-
-def constant(text: str, count: int) -> pa.DictionaryArray:
-    """A dictionary-encoded column with one text in every row, made of buffers: `pa.array` would import pandas."""
-    import pyarrow as pa
-
-    raw = text.encode()
-    ends = np.array([0, len(raw)], np.int32)
-    words = pa.StringArray.from_buffers(1, pa.py_buffer(ends), pa.py_buffer(raw))
-    codes = pa.Array.from_buffers(pa.int32(), count, [None, _zeros((4 * count).bit_length())], 0)
-    return pa.DictionaryArray.from_arrays(codes, words)
-
-
-@cache
-def _zeros(bits: int) -> pa.Buffer:
-    """2**bits zero bytes, which the columns of all batches share."""
-    import pyarrow as pa
-
-    return pa.py_buffer(bytes(1 << bits))
 
 
 def find(where: Array, wanted: Array) -> Array:
@@ -201,21 +209,21 @@ class ColumnVector:
 
             return vector(self._column.take(pa.array(which if self._order is None else self._order[which])))
         values, words = self._all()
-        chosen = values if which is None else values[which]
-        return np.asarray(words[chosen]) if self._text else chosen
+        chosen = values if which is None else values.take(which)
+        return np.asarray(words.take(chosen)) if self._text else chosen
 
     def among(self, words: Iterable[str]) -> Array:
         """Where the text is one of these words; null is none of them."""
         wanted = frozenset(words)
         if wanted not in self._masks:
             codes, entries = self._all()
-            self._masks[wanted] = np.asarray(np.array([entry in wanted for entry in entries], bool)[codes])
+            self._masks[wanted] = np.array([entry in wanted for entry in entries], bool).take(codes)
         return self._masks[wanted]
 
     def known(self) -> Array:
         """Where the column is not null."""
         valid = known(self._column)
-        return valid if self._order is None else valid[self._order]
+        return valid if self._order is None else valid.take(self._order)
 
     def _all(self) -> tuple[Array, Array]:
         """All values in order, and the words of a text column's codes; the last word is None, for null."""
@@ -223,7 +231,7 @@ class ColumnVector:
             values, words = (
                 _word_codes(self._column) if self._text else (vector(self._column), np.array([None], object))
             )
-            self._made = (values if self._order is None else values[self._order], words)
+            self._made = (values if self._order is None else values.take(self._order), words)
         return self._made
 
 
@@ -234,14 +242,19 @@ def vector(column: pa.ChunkedArray) -> Array:
 
     kind = column.type
     if pa.types.is_integer(kind):
-        if not column.null_count:
-            return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
-        return np.array(column.cast(pa.int64(), safe=False).fill_null(NULL).to_numpy())
+        return integers(column, NULL)
     if pa.types.is_floating(kind):
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
     codes, words = _word_codes(column)
+    return np.asarray(words[codes])
+
+
+def texts(column: pa.ChunkedArray, null: str = "") -> Array:
+    """A text column as objects, null as `null`."""
+    codes, words = _word_codes(column)
+    words[-1] = null
     return np.asarray(words[codes])
 
 

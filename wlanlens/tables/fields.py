@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_CAPTURE = "Name of the capture of this row; with `packet` it identifies the row permanently."
+#: The sentence of the column `capture`, which the core puts in front of every table.
+CAPTURE_DOC = "Name of the capture of this row; with `packet` it identifies the row permanently."
 
 
 def field(name: str, kind: pa.DataType, doc: str, *, unit: str = "", null: bool = False, values: str = "") -> pa.Field:
@@ -29,4 +30,4 @@ def capture_field() -> pa.Field:
     """The column `capture`, the first of every table of a trace."""
     import pyarrow as pa
 
-    return field("capture", pa.dictionary(pa.int32(), pa.string()), _CAPTURE)
+    return field("capture", pa.dictionary(pa.int32(), pa.string()), CAPTURE_DOC)

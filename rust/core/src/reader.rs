@@ -260,6 +260,18 @@ impl Reader {
         Ok(out)
     }
 
+    /// The same, of at least so many rows of all tables together, unless the capture ends. An error loses the batches before it.
+    pub fn next_batches_of(&mut self, least_rows: usize) -> Result<Vec<(&'static str, RecordBatch)>> {
+        let mut out = self.next_batches()?;
+        let mut rows: usize = out.iter().map(|(_, batch)| batch.num_rows()).sum();
+        while rows < least_rows && !self.done {
+            let more = self.next_batches()?;
+            rows += more.iter().map(|(_, batch)| batch.num_rows()).sum::<usize>();
+            out.extend(more);
+        }
+        Ok(out)
+    }
+
     /// Read records until a batch is full or the capture ends.
     fn fill(&mut self) -> Result<()> {
         let Reader { source, rows, wire, notes, progress, .. } = self;

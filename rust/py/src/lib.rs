@@ -13,6 +13,7 @@ use wlanlens_core::reader::Reader as CoreReader;
 use wlanlens_core::{limits, table, wire};
 
 mod air_sums;
+mod capture_column;
 mod errors;
 mod file;
 mod pairing;
@@ -20,6 +21,7 @@ mod python_reader;
 mod records;
 mod simulation;
 
+use capture_column::CaptureColumn;
 use file::File;
 use records::Records;
 
@@ -63,6 +65,8 @@ fn build_info() -> (&'static str, bool) {
 #[pyclass(frozen)]
 struct Reader {
     inner: Mutex<CoreReader>,
+    /// None: the batches have no column `capture`.
+    capture: Mutex<Option<CaptureColumn>>,
 }
 
 impl Reader {
@@ -92,7 +96,7 @@ impl Reader {
             Some(true) => reader.only_packets(),
             Some(false) => reader.without_packets(),
         };
-        Ok(Reader { inner: Mutex::new(reader) })
+        Ok(Reader { inner: Mutex::new(reader), capture: Mutex::new(None) })
     }
 
     /// Emit `open_flows` too; call it before the first batch.
@@ -100,16 +104,32 @@ impl Reader {
         self.with(py, CoreReader::add_open_flows)
     }
 
+    /// Put the column `capture` in front of every batch: the capture's name, and the column's sentence.
+    fn name_capture(&self, name: String, doc: String) -> PyResult<()> {
+        let mut capture = self.capture.lock().map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
+        *capture = Some(CaptureColumn::new(name, doc));
+        Ok(())
+    }
+
     /// Whether the numbers of connections in `packets` are those of the facts.
     fn numbered(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |r| r.numbered())
     }
 
-    /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
-    fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let batches = self.with(py, CoreReader::next_batches)?.map_err(|e| errors::to_py(py, e))?;
+    /// The next batches as [(table, RecordBatch), ...]; an empty list at the end. `least_rows`: of all tables together, before
+    /// pyarrow is needed.
+    #[pyo3(signature = (least_rows = 1))]
+    fn next_batches<'py>(&self, py: Python<'py>, least_rows: usize) -> PyResult<Bound<'py, PyList>> {
+        let batches = self.with(py, |r| r.next_batches_of(least_rows))?.map_err(|e| errors::to_py(py, e))?;
+        let mut capture = self.capture.lock().map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
         let out = PyList::empty(py);
         for (name, batch) in batches {
+            let batch = match capture.as_mut() {
+                Some(column) => {
+                    column.added_to(name, &batch).map_err(|e| PyRuntimeError::new_err(format!("{name}: {e}")))?
+                }
+                None => batch,
+            };
             out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
         }
         Ok(out)

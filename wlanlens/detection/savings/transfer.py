@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +53,10 @@ class Transfer:
         acks = tables.acks.of_key(key ^ 1)
         self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
         self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
-        self._pauses = np.array(self.spent(("application",), self.start_ns, self.end_ns), np.int64).reshape(-1, 2)
+        pauses = self.spent(("application",), self.start_ns, self.end_ns)
+        self._paused, self._resumed = [start for start, _ in pauses], [end for _, end in pauses]
+        #: Time in the pauses before each of them, and in all.
+        self._before = [0, *accumulate(end - start for start, end in pauses)]
         self._rates: dict[tuple[Span, ...], float] = {}
         trips = self._states["rtt_min_ns"]
         trips = trips[trips != NULL]
@@ -59,29 +64,30 @@ class Transfer:
 
     def _busy(self, t_ns: Array) -> Array:
         """Times less the application's pauses before them."""
-        if not len(self._pauses):
+        if not self._paused:
             return t_ns
-        begin, end = self._pauses.T
-        before = np.concatenate(([0], np.cumsum(end - begin)))
+        begin, end, before = (np.array(times, np.int64) for times in (self._paused, self._resumed, self._before))
         at = begin.searchsorted(t_ns, side="right")
         # Inside a pause only its part until then.
         ahead = np.where(at > 0, np.maximum(end[at - 1] - t_ns, 0), 0)
         return np.asarray(t_ns - (before[at] - ahead))
 
     def busy_ns(self, t_ns: int) -> int:
-        """A time less the application's pauses before it."""
-        return int(self._busy(np.array([t_ns]))[0])
+        """A time less the application's pauses before it: as `_busy`, which takes ten times as long for one time."""
+        at = bisect.bisect_right(self._paused, t_ns)
+        ahead = max(self._resumed[at - 1] - t_ns, 0) if at else 0
+        return t_ns - (self._before[at] - ahead)
 
     def acked_bytes(self, start_ns: int, end_ns: int) -> int:
         """Bytes that were acknowledged from one time to another."""
-        there = self.delivery.until(self._busy(np.array([start_ns, end_ns])))
+        there = self.delivery.until(np.array([self.busy_ns(start_ns), self.busy_ns(end_ns)]))
         return int(there[1] - there[0])
 
     def setback_s(
         self, span: Span, rate: float, later_ns: int | None, *, after_ack: bool = False, since_ns: int = 0
     ) -> float:
         """`Delivery.setback_s` of a span; `later_ns`: when the next trouble begins, if there is one."""
-        start, end, since = self._busy(np.array([*span, since_ns])).tolist()
+        start, end, since = (self.busy_ns(t) for t in (*span, since_ns))
         limit = self.delivery.end_ns if later_ns is None else self.busy_ns(later_ns)
         return self.delivery.setback_s(start, end, rate, limit, after_ack=after_ack, since_ns=since)
 

@@ -73,13 +73,12 @@ def _proved_lost(facts: Facts, copies: Rows) -> Array:
     acks = facts.cached(Acks)
     first = acks.packet(acks.first_covering(copies.key, copies["rel_seq"]))
     edge = np.maximum(acks.highest_before(copies.key, first), 1)
-    # A spurious copy, known or possible, is answered by a duplicate ACK too.
-    answered = (sent["transmission"] == "first") | (sent["spurious"] == 0)
     here = sent.last_until("packet", copies.key, copies["packet"])
     out = np.zeros(len(copies), bool)
-    for back in range(1, DUPACK_THRESHOLD + 1):
-        at = np.maximum(here - back, 0)
-        mine = (here >= back) & (sent.key[at] == copies.key) & answered[at]
-        start = sent["rel_seq"][at]
-        out |= mine & (start <= edge) & (edge < start + sent["len"][at])
+    for back in range(1, DUPACK_THRESHOLD + 1 if len(sent) else 0):
+        before = sent.take(np.maximum(here - back, 0))
+        # A spurious copy, known or possible, is answered by a duplicate ACK too.
+        answered = (before["transmission"] == "first") | (before["spurious"] == 0)
+        mine = (here >= back) & (before.key == copies.key) & answered
+        out |= mine & (before["rel_seq"] <= edge) & (edge < before["rel_seq"] + before["len"])
     return np.asarray(out & (first != NULL))

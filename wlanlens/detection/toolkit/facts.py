@@ -102,8 +102,8 @@ class Facts:
         if keys is not None:
             mask = _and(mask, _is_member(key, keys))
         which = None if mask is None or mask.all() else np.flatnonzero(mask)
-        key = key if which is None else key[which]
-        return Rows(key, {column: self._column(name, column).take(which) for column in columns})
+        key = key if which is None else key.take(which)
+        return Rows(key, {}, {column: self._column(name, column) for column in columns}, which)
 
     def table_keys(self, name: str) -> Array:
         """The key of each row of a table, in rising order: the order in which its columns are read."""
@@ -324,4 +324,4 @@ def _is_member(key: Array, keys: Array) -> Array:
         return np.isin(key, keys)
     table = np.zeros(top + 1, bool)
     table[keys[(keys >= 0) & (keys <= top)]] = True
-    return np.asarray(table[key])
+    return table.take(key)

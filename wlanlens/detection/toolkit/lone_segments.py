@@ -9,7 +9,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.ack_timestamps import ticks_between
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.detection.toolkit.rows import Rows, key_groups, key_order
 from wlanlens.tables.columns import NULL, Array
 
 _SENT = (
@@ -157,8 +157,8 @@ def _acks(facts: Facts, columns: Sequence[str], keys: Array) -> tuple[Rows, Arra
     chosen = {"where": {"kind": ("ack",)}, "without": {"transmission": ("mac_copy",)}}
     acks = facts.rows("segments", columns, **chosen, valid=("t_ns", "rel_ack"), keys=keys ^ 1).sorted_by("packet")
     key = acks.key ^ 1
-    order = np.argsort(key, kind="stable")
-    return acks.take(order), key[order]
+    order = key_order(key)
+    return (acks, key) if order is None else (acks.take(order), key.take(order))
 
 
 def _data_before(sends: Rows, key: Array, acks: Rows, first: Array) -> tuple[Array, Array]:
@@ -178,10 +178,9 @@ def _waiting(facts: Facts, keys: Array, least_ns: int) -> Array:
     segment, t_before = np.maximum(last, 0), np.where(first, 0, _previous(acks["t_ns"], 0))
     waited = acks["t_ns"] - np.where(last > earlier, sends["t_ns"][segment], t_before)
     late = np.flatnonzero((last >= 0) & (waited >= least_ns))
-    segment = segment[late]
-    sent = sends["rel_seq"][segment]
-    acked_before = np.where(first, 1, _previous(acks["rel_ack"], NULL))[late]
-    alone = (sent == acked_before) & (sent + sends["len"][segment] == acks["rel_ack"][late])
+    sent, before = sends.take(segment[late]), acks.take(np.maximum(late - 1, 0))
+    acked_before = np.where(first[late], 1, before["rel_ack"])
+    alone = (sent["rel_seq"] == acked_before) & (sent["rel_seq"] + sent["len"] == acks.take(late)["rel_ack"])
     return np.unique(key[late[alone]])
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.tables.columns import NULL, Array, vector
+from wlanlens.detection.toolkit.rows import key_order
+from wlanlens.tables.columns import NULL, Array, enum_mask, texts, vector
 
 
 class PacketPaths:
@@ -33,7 +34,7 @@ class PacketPaths:
 
     def __init__(self, facts: Facts) -> None:
         table = facts.trace.table("links")
-        flow, back = vector(table.column("flow")), vector(table.column("direction")) == "b2a"
+        flow, back = vector(table.column("flow")), enum_mask(table.column("direction"), ("b2a",))
         known = facts.table_keys("flows")
         code = np.where(flow == NULL, -1, (flow << 1) + back)
         # `links` has no capture: a connection is in `flows` of one capture, and that is part of the key.
@@ -43,18 +44,20 @@ class PacketPaths:
         hit = (bare[order][at] == code) if len(order) else np.zeros(len(code), bool)
         rows = np.flatnonzero(hit)
         key = known[order][at[rows]]
-        rows = rows[np.argsort(key, kind="stable")]
-        self.key: Array = np.sort(key)
+        ordered = key_order(key)
+        if ordered is not None:
+            rows, key = rows[ordered], key[ordered]
+        self.key: Array = key
 
         def column(name: str) -> Array:
-            return np.asarray(vector(table.column(name))[rows])
+            values = table.column(name)
+            # Most capture points have no capture.
+            return np.full(len(rows), NULL) if values.null_count == len(values) else vector(values)[rows]
 
         self.payload = column("payload_bytes")
         self.t = {point: column(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: column(f"{point}_packet") for point in tables.POINTS}
-        self.arrival, self.loss_location = (
-            np.array([word or "" for word in column(name)], object) for name in ("arrival", "loss_location")
-        )
+        self.arrival, self.loss_location = (texts(table.column(name))[rows] for name in ("arrival", "loss_location"))
         self.air_last = np.where((last := column("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = column("tcp_ack"), column("tcp_flags")
         self._points = {capture.name: capture.point for capture in facts.trace.captures}

@@ -13,7 +13,7 @@ def round_trip_samples(facts: Facts) -> Rows:
     """Samples by key of the data, in packet order: columns `packet t_ns rtt_ns rel_ack tsval` of the ACK."""
     columns = ["packet", "t_ns", "rtt_ns", "rel_ack", "tsval"]
     rows = facts.rows("segments", columns, valid=("t_ns", "rtt_ns", "rel_ack"))
-    sends = facts.rows("segments", ["t_ns", "rel_seq", "len", "transmission"], valid=("t_ns", "rel_seq"))
+    sends = facts.rows("segments", ["rel_seq", "len"], valid=("t_ns", "rel_seq"))
     sends = sends.take(sends["len"] > 0)
     known, first = np.unique(sends.key, return_index=True)
     if not len(known):
@@ -25,7 +25,9 @@ def round_trip_samples(facts: Facts) -> Rows:
     rows = rows.take((rows["rel_ack"] > 1) & (known[at] == of_data) & (rows["rel_ack"] <= last[at]))
     samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).sorted_by("packet")
     # A retransmission during the sample: the ACK waited for it, and the time is not the path's.
-    retransmitted = sends.take(sends["transmission"] == "retransmission").sorted_by("t_ns")
+    where = {"transmission": ("retransmission",)}
+    retransmitted = facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns", "rel_seq"))
+    retransmitted = retransmitted.take(retransmitted["len"] > 0).sorted_by("t_ns")
     sent = samples["t_ns"] - samples["rtt_ns"]
     return samples.take(~retransmitted.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
 

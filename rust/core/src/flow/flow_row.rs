@@ -1,6 +1,6 @@
 //! Rows of `flows`: the facts of a direction, written when its connection ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema};
@@ -42,9 +42,13 @@ impl FlowTable {
 
     /// The columns of both parts.
     pub fn schema() -> Arc<Schema> {
-        let fields: Vec<Arc<Field>> =
-            FACTS.schema().fields().iter().chain(COUNTERS.schema().fields().iter()).cloned().collect();
-        Arc::new(Schema::new_with_metadata(fields, FACTS.schema().metadata().clone()))
+        static SCHEMA: OnceLock<Arc<Schema>> = OnceLock::new();
+        let made = || {
+            let (facts, counters) = (FACTS.schema(), COUNTERS.schema());
+            let fields: Vec<Arc<Field>> = facts.fields().iter().chain(counters.fields()).cloned().collect();
+            Arc::new(Schema::new_with_metadata(fields, facts.metadata().clone()))
+        };
+        SCHEMA.get_or_init(made).clone()
     }
 
     pub fn finish(&mut self) -> RecordBatch {

@@ -114,8 +114,11 @@ macro_rules! define_table {
 
             /// The rows as one batch; the builder is empty afterwards.
             pub fn finish(&mut self) -> arrow_array::RecordBatch {
-                let columns = self.finish_columns();
-                arrow_array::RecordBatch::try_new($CONST.schema(), columns).expect(concat!($name, ": every row fills every column"))
+                // Made once: a schema consists of hundreds of strings.
+                static SCHEMA: std::sync::OnceLock<arrow_schema::SchemaRef> = std::sync::OnceLock::new();
+                let schema = SCHEMA.get_or_init(|| $CONST.schema()).clone();
+                arrow_array::RecordBatch::try_new(schema, self.finish_columns())
+                    .expect(concat!($name, ": every row fills every column"))
             }
         }
     };
