@@ -78,7 +78,13 @@ from wlanlens.detection.toolkit.timeout_runs import (
     recovery_after_runs,
 )
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
-from wlanlens.detection.toolkit.window_time import has_no_room, long_stretches, may_be_busy, mean_by_length
+from wlanlens.detection.toolkit.window_time import (
+    evenly_paced,
+    has_no_room,
+    long_stretches,
+    may_be_busy,
+    mean_by_length,
+)
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
@@ -149,6 +155,7 @@ __all__ = [
     "dupack_answers",
     "duration",
     "enum_mask",
+    "evenly_paced",
     "failure_chances",
     "first_losses",
     "first_of_episodes",
