@@ -75,7 +75,12 @@ def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -
     which = np.flatnonzero(limited & (spans["window_bytes"] >= _FULL_SIZE * size))
     if len(which) <= min_acks:
         return out
-    key, end, acked, rtt = spans.key[which], spans["t_end_ns"][which], spans["acked_bytes"][which], spans["rtt_ns"][which]
+    key, end, acked, rtt = (
+        spans.key[which],
+        spans["t_end_ns"][which],
+        spans["acked_bytes"][which],
+        spans["rtt_ns"][which],
+    )
     began = np.append(True, (key[1:] != key[:-1]) | (np.diff(end) > rtt[1:]))
     first = np.flatnonzero(began)
     for a, b in zip(first.tolist(), [*first[1:].tolist(), len(which)], strict=True):
