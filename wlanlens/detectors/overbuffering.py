@@ -83,8 +83,8 @@ def overbuffering(
     How it decides
     --------------
     From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with the shortest one between
-    the two hosts. A sample
-    counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
+    the two hosts; no longer than the handshake and the time in which the path carries a segment, for the first data may queue
+    already. A sample counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
     `min_delay_ms`: queueing delay above 200 ms, the shortest retransmission timeout in use: a flow that starts in this
     queue times out spuriously, and speech is unusable.
     `min_share_percent`: of the flow's lifetime, so that one burst does not count.
@@ -130,8 +130,7 @@ def overbuffering(
         return
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    least = min_data_rtt_ns(facts, samples.key)
-    delay = rtt - least
+    delay = rtt - _empty_path_ns(facts, samples, first, length)
     queued = delay >= int(min_delay_ms * 1e6)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
@@ -166,6 +165,23 @@ def _time_of_samples(samples: Rows, first: Array) -> Array:
     since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
     since[first] = samples["rtt_ns"][first]
     return np.clip(since, 0, samples["rtt_ns"])
+
+
+def _empty_path_ns(facts: Facts, samples: Rows, first: Array, length: Array) -> Array:
+    """The round trip of a segment on the empty path, ns: the shortest of data, or the shortest of any packet and the time in which
+    the path carries a segment, where the first data queued already."""
+    segment = facts.flow_values("segment_max_bytes", samples.key[first])
+    carries = np.zeros(len(first))
+    for n, (a, size) in enumerate(zip(first.tolist(), length.tolist(), strict=True)):
+        took, acked = np.diff(samples["t_ns"][a : a + size]), np.diff(samples["rel_ack"][a : a + size])
+        took, acked = took[acked > 0], acked[acked > 0]
+        order = np.argsort(took / acked)
+        done = np.cumsum(acked[order])
+        # The pace of most bytes: pauses, and ACKs that came together, are exceptions.
+        carries[n] = (took / acked)[order][np.searchsorted(done, done[-1] / 2)] * segment[n] if len(done) else np.inf
+    shortest = facts.flow_values("tap_rtt_min_ns", samples.key[first])
+    empty = np.where(shortest > 0, shortest + carries, np.inf)
+    return np.asarray(np.minimum(min_data_rtt_ns(facts, samples.key), np.repeat(empty, length)).astype(np.int64))
 
 
 def _is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, tick_error: float) -> bool:

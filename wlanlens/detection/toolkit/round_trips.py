@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
@@ -24,10 +25,10 @@ def round_trip_samples(facts: Facts) -> Rows:
     at = np.minimum(np.searchsorted(known, of_data), len(known) - 1)
     rows = rows.take((rows["rel_ack"] > 1) & (known[at] == of_data) & (rows["rel_ack"] <= last[at]))
     samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).sorted_by("packet")
-    # A retransmission during the sample: the ACK waited for it, and the time is not the path's.
-    retransmitted = sends.take(sends["transmission"] == "retransmission").sorted_by("t_ns")
-    sent = samples["t_ns"] - samples["rtt_ns"]
-    return samples.take(~retransmitted.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
+    # An ACK of a hole that a retransmission filled had waited for it: the time is not the path's.
+    retransmitted = sends.take(sends["transmission"] == "retransmission").sorted_by("rel_seq")
+    before = np.maximum(facts.cached(Acks).highest_before(samples.key, samples["packet"]), 1)
+    return samples.take(~retransmitted.any_between("rel_seq", samples.key, before, samples["rel_ack"] - 1))
 
 
 def min_data_rtt_ns(facts: Facts, keys: Array) -> Array:
