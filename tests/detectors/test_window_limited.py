@@ -135,6 +135,18 @@ def test_another_connection_to_the_same_network_saw_the_path_empty() -> None:
     assert (found, len(undecided)) == ([], 1)
 
 
+def test_segments_of_other_connections_may_fill_the_same_queue() -> None:
+    """A window of one segment, and 42 ms: too long for one frame, not for those of ten connections at once."""
+    row = interval("window_limited", 1000, 9000, window_bytes=MSS, rtt_ns=42 * MS)
+    made = flows(segment_max_bytes=MSS, tap_rtt_min_ns=3 * MS)
+    assert len(run(CODE, trace(made, intervals=[row]))[0]) == 1
+    others = [{**made[0], "flow": i, "ip_dst": f"10.0.0.{i + 9}", "flight_max_bytes": MSS} for i in range(1, 10)]
+    found, undecided = run(CODE, trace([*made, *others], intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
+    over = [{**other, "t_end_ns": 500 * MS} for other in others]
+    assert len(run(CODE, trace([*made, *over], intervals=[row]))[0]) == 1
+
+
 def test_unanswered_data_shows_no_limit() -> None:
     row = interval("window_limited", 1000, 9000, rtt_ns=None)
     found, undecided = run(CODE, trace(flows(tap_rtt_mean_ns=None), intervals=[row]))

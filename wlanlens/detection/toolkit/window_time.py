@@ -8,6 +8,7 @@ from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
+_MOST = np.iinfo(np.int64).max
 #: A window of at least this share of the largest one has its full size.
 _FULL_SIZE = 0.9
 #: Times that differ by less than this share are alike.
@@ -19,29 +20,51 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
 
     So it may in one without a round trip, in a flow without any: nothing shows how long the path is.
     """
-    least, mean = _least_round_trip_ns(facts, spans.key), facts.flow_values("tap_rtt_mean_ns", spans.key)
+    paths = facts.cached(_Paths)
+    least, mean = paths.least_ns(spans.key), facts.flow_values("tap_rtt_mean_ns", spans.key)
     rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // segment
     known = (rtt > 0) & (least > 0) & (spans["window_bytes"] != NULL)
-    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (number + 1) * access_ns)
+    queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // segment
+    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
     return np.asarray((spans["state"] == "window_limited") & np.where(known, near | queued, ~(rtt > 0)))
 
 
-def _least_round_trip_ns(facts: Facts, keys: Array) -> Array:
-    """The shortest round trip between the same host and network: a connection that begins while others fill the queue never sees
-    an empty path. The handshake counts where no other is known: that of a repeated SYN is no round trip."""
-    every = np.unique(np.concatenate((facts.all_data_keys(), keys)))
-    ends = [_numbered(_networks(facts.flow_values(name, every))) for name in ("ip_src", "ip_dst")]
-    # A window of a long capture lacks the addresses of connections that continue: each is alone then.
-    listed = facts.flow_values("t_start_ns", every) != NULL
-    _, path = np.unique(np.stack((every >> 34, *ends, np.where(listed, -1, every))), axis=1, return_inverse=True)
-    most = np.iinfo(np.int64).max
-    found = np.full(len(every), NULL, np.int64)
-    for name in ("handshake_rtt_ns", "tap_rtt_min_ns"):
-        trip, shortest = facts.flow_values(name, every), np.full(len(every), most)
-        np.minimum.at(shortest, path.ravel(), np.where(trip > 0, trip, most))
-        found = np.where(shortest < most, shortest, found)
-    return np.asarray(found[path.ravel()[np.searchsorted(every, keys)]])
+class _Paths:
+    """Connections between the same host and network: they share a path, and its queues."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._every = every = facts.all_data_keys()
+        ends = [_numbered(_networks(facts.flow_values(name, every))) for name in ("ip_src", "ip_dst")]
+        # A window of a long capture lacks the addresses of connections that continue: each is alone then.
+        start, end = facts.flow_values("t_start_ns", every), facts.last_packet_ns(every)
+        alone = np.where(start != NULL, -1, every)
+        _, path = np.unique(np.stack((every >> 34, *ends, alone)), axis=1, return_inverse=True)
+        self._path = path.ravel()
+        self._least = np.full(len(every), NULL, np.int64)
+        # The handshake counts where no other is known: that of a repeated SYN is no round trip.
+        for name in ("handshake_rtt_ns", "tap_rtt_min_ns"):
+            trip, shortest = facts.flow_values(name, every), np.full(len(every), _MOST)
+            np.minimum.at(shortest, self._path, np.where(trip > 0, trip, _MOST))
+            shortest = shortest[self._path]
+            self._least = np.where(shortest < _MOST, shortest, self._least)
+        self._flight = np.maximum(facts.flow_values("flight_max_bytes", every), 0)
+        turns = Rows(
+            np.concatenate((self._path, self._path)),
+            {"t_ns": np.concatenate((start, end)), "bytes": np.concatenate((self._flight, -self._flight))},
+        ).sorted_by("t_ns")
+        self._turns, self._outstanding = turns, np.cumsum(turns["bytes"])
+
+    def least_ns(self, keys: Array) -> Array:
+        """The shortest round trip of each path: a connection that begins while others fill the queue never sees it empty."""
+        return self._least[np.searchsorted(self._every, keys)]
+
+    def bytes_of_others(self, keys: Array, t_ns: Array) -> Array:
+        """The most that the other connections on each path that lasted at a time had outstanding."""
+        at = np.searchsorted(self._every, keys)
+        last = self._turns.last_until("t_ns", self._path[at], t_ns)
+        # Those of each path that ended have left the sum; so have all paths before it.
+        return np.where(last >= 0, np.maximum(self._outstanding[last] - self._flight[at], 0), 0)
 
 
 def _networks(addresses: Array) -> Array:
