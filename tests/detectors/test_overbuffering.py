@@ -91,6 +91,15 @@ def test_a_queue_of_acks_that_grows_until_the_capture_ends_is_undecided() -> Non
     assert len(run(CODE, trace(segments=ahead))[0]) == 1
 
 
+def test_a_lone_late_ack_is_no_queue() -> None:
+    """The last segment has no second one behind it: the receiver's timer delays its ACK."""
+    rows = stood(80)
+    rows.append(ack(200, 5700, 600_001, rtt_ns=720 * MS))
+    assert run(CODE, trace(flows(t_end_ns=5700 * MS), segments=rows)) == ([], [])
+    rows.insert(-1, ack(199, 5600, 590_001, rtt_ns=720 * MS))
+    assert len(run(CODE, trace(flows(t_end_ns=5700 * MS), segments=rows))[0]) == 1
+
+
 def test_no_finding_on_a_long_path() -> None:
     assert run(CODE, trace(segments=stood(600, least_ms=590))) == ([], [])
 

@@ -131,7 +131,7 @@ def overbuffering(
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
     delay = rtt - _empty_path_ns(facts, samples, first, length)
-    queued = delay >= int(min_delay_ms * 1e6)
+    queued = (delay >= int(min_delay_ms * 1e6)) & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
@@ -158,6 +158,12 @@ def overbuffering(
             t_start_ns=np.array([case.t_start_ns for case in on_ack_path]),
             t_end_ns=np.array([case.t_end_ns for case in on_ack_path]),
         )
+
+
+def _beside(mask: Array, key: Array) -> Array:
+    """Whether the row before or after each, of the same key, is in the mask."""
+    same = key[1:] == key[:-1]
+    return np.asarray(np.append(False, mask[:-1] & same) | np.append(mask[1:] & same, False))
 
 
 def _time_of_samples(samples: Rows, first: Array) -> Array:
