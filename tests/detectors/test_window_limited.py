@@ -147,6 +147,13 @@ def test_segments_of_other_connections_may_fill_the_same_queue() -> None:
     assert len(run(CODE, trace([*made, *over], intervals=[row]))[0]) == 1
 
 
+def test_a_segment_of_many_packets_may_keep_a_link_busy() -> None:
+    """65000 bytes at once, on a path of 69 ms: they take 250 ms on a line of 2 Mbit/s."""
+    row = interval("window_limited", 1000, 9000, window_bytes=65_000, rtt_ns=321 * MS)
+    found, undecided = run(CODE, trace(flows(segment_max_bytes=65_000, tap_rtt_min_ns=69 * MS), intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
+
+
 def test_unanswered_data_shows_no_limit() -> None:
     row = interval("window_limited", 1000, 9000, rtt_ns=None)
     found, undecided = run(CODE, trace(flows(tap_rtt_mean_ns=None), intervals=[row]))

@@ -8,7 +8,6 @@ import numpy as np
 
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
-    NULL,
     ON_THE_PATH,
     Acks,
     Array,
@@ -19,11 +18,11 @@ from wlanlens.detection.toolkit import (
     Rows,
     Undecided,
     duration,
+    empty_path_ns,
+    is_on_ack_path,
     key_groups,
-    min_data_rtt_ns,
     moment,
     round_trip_samples,
-    ticks_between,
 )
 from wlanlens.registry import detector
 
@@ -35,10 +34,6 @@ CODE = "overbuffering"
 
 def _phrase(finding: Finding) -> str:
     return f"the path was full: its own data had a queueing delay of {duration(float(finding.values['queueing_mean_ms']) / 1e3)} on average"
-
-
-#: Common lengths of a timestamp tick, ns.
-_TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
 
 
 @detector(
@@ -130,7 +125,7 @@ def overbuffering(
         return
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    delay = rtt - _empty_path_ns(facts, samples, first, length)
+    delay = rtt - empty_path_ns(facts, samples, first, length)
     queued = (delay >= int(min_delay_ms * 1e6)) & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
@@ -145,7 +140,7 @@ def overbuffering(
         if r is None or r < min_correlation_ratio:
             continue
         mine = samples.take(part)
-        if _is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
+        if is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
             on_ack_path.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
         else:
             found.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
@@ -171,41 +166,6 @@ def _time_of_samples(samples: Rows, first: Array) -> Array:
     since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
     since[first] = samples["rtt_ns"][first]
     return np.clip(since, 0, samples["rtt_ns"])
-
-
-def _empty_path_ns(facts: Facts, samples: Rows, first: Array, length: Array) -> Array:
-    """The round trip of a segment on the empty path, ns: the shortest of data, or the shortest of any packet and the time in which
-    the path carries a segment, where the first data queued already."""
-    segment = facts.flow_values("segment_max_bytes", samples.key[first])
-    carries = np.zeros(len(first))
-    for n, (a, size) in enumerate(zip(first.tolist(), length.tolist(), strict=True)):
-        took, acked = np.diff(samples["t_ns"][a : a + size]), np.diff(samples["rel_ack"][a : a + size])
-        took, acked = took[acked > 0], acked[acked > 0]
-        order = np.argsort(took / acked)
-        done = np.cumsum(acked[order])
-        # The pace of most bytes: pauses, and ACKs that came together, are exceptions.
-        carries[n] = (took / acked)[order][np.searchsorted(done, done[-1] / 2)] * segment[n] if len(done) else np.inf
-    shortest = facts.flow_values("tap_rtt_min_ns", samples.key[first])
-    empty = np.where(shortest > 0, shortest + carries, np.inf)
-    return np.asarray(np.minimum(min_data_rtt_ns(facts, samples.key), np.repeat(empty, length)).astype(np.int64))
-
-
-def _is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, tick_error: float) -> bool:
-    """Whether more than half of the delay arose after the receiver had sent the ACK, by its timestamps."""
-    known = samples["tsval"] != NULL
-    if known.sum() < min_count or not (known & queued).any():
-        return False
-    t, tsval, queued, delay = samples["t_ns"][known], samples["tsval"][known], queued[known], delay[known]
-    ticks = ticks_between(tsval[0], tsval)
-    if ticks[-1] <= 0:
-        return False
-    # How late each ACK is by a clock of this tick. On its path it is delayed by no less than nothing, and by no more than the round trip.
-    late = [t - t[0] - ticks * tick for tick in _TICKS_NS]
-    misfit = [int((one - delay).max() - one.min()) for one in late]
-    best = int(np.argmin(misfit))
-    if misfit[best] > tick_error * np.median(delay[queued]):
-        return False
-    return bool(np.median((late[best] - late[best].min())[queued]) > np.median(delay[queued]) / 2)
 
 
 def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) -> float | None:

@@ -19,11 +19,11 @@ from wlanlens.detection.toolkit import (
     Facts,
     Finding,
     Losses,
+    SentBytes,
     Undecided,
     duration,
     first_of_episodes,
     p_value_text,
-    variance_ratio_tail,
 )
 from wlanlens.registry import detector
 
@@ -109,7 +109,7 @@ def periodic_loss(
     search = ClockSearch(half_widths_share, ends_count, ticks_hit_share, chance_share)
     found: list[_Case] = []
     alike: list[Array] = []
-    sent = _SentBytes(facts)
+    sent = SentBytes(facts)
     for key in np.unique(losses.key).tolist():
         first = first_of_episodes(losses, losses.of(key))[:most_events_count]
         if len(first) < least_events_count:
@@ -119,7 +119,7 @@ def periodic_loss(
             continue
         mine = first[clock.events]
         p_steadier = max(
-            _p_steadier(*data, losses.t_ns[mine], clock.ticks) for data in (sent.of(key), sent.of_host(key))
+            p_steadier(*data, losses.t_ns[mine], clock.ticks) for data in (sent.of(key), sent.of_host(key))
         )
         if p_steadier <= steadier_share:
             found.append(_Case(key, mine, clock, len(first), p_steadier, *_lost(facts, losses, key, mine)))
@@ -157,46 +157,6 @@ class _Case:
     p_steadier: float
     lost_ns: int
     lost_until_ns: int
-
-
-class _SentBytes:
-    """Times and lengths of the data that each direction sent, and of all that its host sent."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._every = facts.all_data_keys()
-        self._host = np.stack((self._every >> 34, _numbered(facts.flow_values("ip_src", self._every).astype(str))))
-
-    def of(self, key: int) -> tuple[Array, Array]:
-        return self._sent(np.array([key]))
-
-    def of_host(self, key: int) -> tuple[Array, Array]:
-        mine = self._host[:, np.searchsorted(self._every, key)]
-        return self._sent(self._every[(self._host == mine[:, None]).all(axis=0)])
-
-    def _sent(self, keys: Array) -> tuple[Array, Array]:
-        where = {"transmission": ("first", "retransmission")}
-        data = self._facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns",), keys=keys)
-        order = np.argsort(data["t_ns"], kind="stable")
-        return data["t_ns"][order], data["len"][order]
-
-
-def _numbered(values: Array) -> Array:
-    return np.unique(values, return_inverse=True)[1]
-
-
-def _p_steadier(sent_ns: Array, length: Array, t_ns: Array, ticks: Array) -> float:
-    """P-value of the times between events being no steadier than the bytes sent between them (F-test)."""
-    sent = np.concatenate(([0], np.cumsum(length, dtype=np.float64)))
-    steps = np.maximum(np.diff(ticks), 1)
-    took = np.diff(t_ns) / steps
-    bytes_ = np.diff(sent[np.searchsorted(sent_ns, t_ns)]) / steps
-    if len(took) < 3 or (took <= 0).any() or (bytes_ <= 0).any():
-        return 1.0
-    # Both are known to one segment: an even error of one at both ends.
-    error = (float(np.median(length)) / float(bytes_.mean())) ** 2 / 6
-    time_var, bytes_var = np.log(took).var(ddof=1) + error, np.log(bytes_).var(ddof=1) + error
-    return variance_ratio_tail(bytes_var / time_var, len(took) - 1)
 
 
 def _lost(facts: Facts, losses: Losses, key: int, mine: Array) -> tuple[int, int]:
