@@ -24,6 +24,7 @@ from wlanlens.detection.toolkit import (
     duration,
     first_of_episodes,
     p_value_text,
+    steadier_in_time,
 )
 from wlanlens.registry import detector
 
@@ -119,7 +120,7 @@ def periodic_loss(
             continue
         mine = first[clock.events]
         p_steadier = max(
-            p_steadier(*data, losses.t_ns[mine], clock.ticks) for data in (sent.of(key), sent.of_host(key))
+            steadier_in_time(*data, losses.t_ns[mine], clock.ticks) for data in (sent.of(key), sent.of_host(key))
         )
         if p_steadier <= steadier_share:
             found.append(_Case(key, mine, clock, len(first), p_steadier, *_lost(facts, losses, key, mine)))

@@ -9,6 +9,8 @@ from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
 _MOST = np.iinfo(np.int64).max
+#: The largest packet of Ethernet, and the usual one of 802.11.
+_PACKET_BYTES = 1500
 #: A window of at least this share of the largest one has its full size.
 _FULL_SIZE = 0.9
 #: Times that differ by less than this share are alike.
@@ -22,9 +24,11 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
     """
     paths = facts.cached(_Paths)
     least, mean = paths.least_ns(spans.key), facts.flow_values("tap_rtt_mean_ns", spans.key)
-    rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // segment
+    # What a host hands to its adapter at once may be many packets.
+    packet = np.minimum(segment, _PACKET_BYTES)
+    rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // packet
     known = (rtt > 0) & (least > 0) & (spans["window_bytes"] != NULL)
-    queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // segment
+    queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
     near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
     return np.asarray((spans["state"] == "window_limited") & np.where(known, near | queued, ~(rtt > 0)))
