@@ -48,6 +48,25 @@ def test_a_flow_that_begins_in_a_full_queue_is_compared_with_others_of_its_path(
     assert alone.values["rtt_min_ms"] == 300
 
 
+def test_a_flow_whose_first_data_queued_is_compared_with_its_handshake() -> None:
+    """Data of 300 ms at least; the handshake took 20 ms, and the path carries 1448 bytes in 12 ms."""
+    rows = stood(450, least_ms=300)
+    (found,) = run(CODE, trace(flows(tap_rtt_min_ns=20 * MS, segment_max_bytes=1448), segments=rows))[0]
+    assert found.values["rtt_min_ms"] == pytest.approx(20 + 1448 / 12_500 * 100)
+    # A repeated SYN: the shortest round trip that was measured is that of data.
+    again = flows(handshake_rtt_ns=20 * MS, tap_rtt_min_ns=300 * MS, segment_max_bytes=1448)
+    assert run(CODE, trace(again, segments=rows)) == ([], [])
+
+
+def test_a_retransmission_spoils_the_sample_of_its_own_hole_alone() -> None:
+    """One retransmission in each round trip, of bytes that no later ACK waits for: the queue still shows."""
+    rows = stood()
+    late = [{**data(200 + i, 1150 + 100 * i, 1001, 100), "transmission": "retransmission"} for i in range(40)]
+    assert len(run(CODE, trace(segments=sorted([*rows, *late], key=lambda row: row["t_ns"])))[0]) == 1
+    filled = [{**row, "rel_seq": 20_001 + 12_500 * i} for i, row in enumerate(late)]
+    assert run(CODE, trace(segments=sorted([*rows, *filled], key=lambda row: row["t_ns"]))) == ([], [])
+
+
 def test_a_delay_on_the_ack_path_is_undecided() -> None:
     rows = stood()
     for row in rows[11:]:
@@ -70,6 +89,15 @@ def test_a_queue_of_acks_that_grows_until_the_capture_ends_is_undecided() -> Non
     assert undecided[0].spans
     ahead = [rows[0], *({**row, "tsval": i * 100} for i, row in enumerate(rows[1:]))]
     assert len(run(CODE, trace(segments=ahead))[0]) == 1
+
+
+def test_a_lone_late_ack_is_no_queue() -> None:
+    """The last segment has no second one behind it: the receiver's timer delays its ACK."""
+    rows = stood(80)
+    rows.append(ack(200, 5700, 600_001, rtt_ns=720 * MS))
+    assert run(CODE, trace(flows(t_end_ns=5700 * MS), segments=rows)) == ([], [])
+    rows.insert(-1, ack(199, 5600, 590_001, rtt_ns=720 * MS))
+    assert len(run(CODE, trace(flows(t_end_ns=5700 * MS), segments=rows))[0]) == 1
 
 
 def test_no_finding_on_a_long_path() -> None:

@@ -80,6 +80,27 @@ def test_a_perfectly_even_flow_is_undecided() -> None:
     assert len(undecided) == 1
 
 
+def test_a_cycle_of_two_connections_through_one_queue_is_undecided() -> None:
+    """Together they send evenly; one of them has an uneven share, and loses a packet whenever the queue of both is full."""
+    mine = np.random.default_rng(5).random(2400) < np.repeat(np.random.default_rng(6).uniform(0.1, 0.9, 24), 100)
+    mine[100:2300:200] = True
+    rows, sent = [], [0, 0]
+    for i, own in enumerate(mine.tolist()):
+        row = data(i + 1, 4.0 * i, 1 + sent[own] * MSS)
+        sent[own] += 1
+        rows.append(row if own else {**row, "flow": 1})
+        if own and i % 200 == 100 and i < 2300:
+            late = {"spurious": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
+            rows.append(again(10_000 + i, 4.0 * i + 30, int(row["rel_seq"]), trigger="fast", **late))
+    rows.sort(key=lambda row: row["t_ns"])
+    other = [{**row, "flow": 1} for row in flows()]
+    found, undecided = run(CODE, trace([*flows(), *other], segments=rows))
+    assert (found, len(undecided)) == ([], 1)
+    assert undecided[0].spans[0][1:] == (400 * 1_000_000, 4 * 2100 * 1_000_000)
+    alone = [row for row in rows if row.get("flow") != 1]
+    assert len(run(CODE, trace(flows(), segments=alone))[0]) == 1
+
+
 def test_polls_of_an_access_point(tmp_path: Path) -> None:
     made = wl.simulate("periodic_access_point_drops", tmp_path, taps=("sender",))
     (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])

@@ -105,6 +105,35 @@ def test_a_queue_that_is_never_as_long_again() -> None:
     assert run(CODE, trace(flows(), segments=rows))[0] == []
 
 
+def test_a_delayed_ack_before_the_first_loss_is_no_queue() -> None:
+    """The segment before the first loss is acknowledged 200 ms late; the round trips before show how long the queue was."""
+    rows = started(LOST)
+    late = next(row for row in rows if row["packet"] == 1000 + LOST[0] - 1)
+    late["t_ns"] += 200 * 1_000_000
+    late["rtt_ns"] += 200 * 1_000_000
+    (finding,) = run(CODE, trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"])))[0]
+    assert finding.values["queue_ms"] < 40
+
+
+def test_no_finding_where_packets_changed_their_order() -> None:
+    """One of the retransmissions is known to be spurious; of the others nothing is known."""
+    rows = started(LOST)
+    copies = [row for row in rows if row["transmission"] == "retransmission"]
+    for row in copies:
+        row |= {"spurious": None, "trigger": "sack"}
+    assert len(run(CODE, trace(flows(), segments=rows))[0]) == 1
+    copies[2]["spurious"] = True
+    assert run(CODE, trace(flows(), segments=rows))[0] == []
+
+
+def test_it_lasts_until_what_a_timer_retransmitted_was_acknowledged() -> None:
+    rows = started(LOST)
+    copies = [row for row in rows if row["transmission"] == "retransmission"]
+    copies[-1] |= {"spurious": None, "trigger": "go_back_n"}
+    (finding,) = run(CODE, trace(flows(), segments=rows))[0]
+    assert (finding.values["losses_count"], finding.t_end_ns) == (5, (90 + 5 * 20 + RTT_MS) * 1_000_000)
+
+
 def test_no_finding_for_two_losses() -> None:
     assert found((12, 14)) == []
 

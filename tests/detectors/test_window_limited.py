@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests import kernel
@@ -96,6 +98,60 @@ def test_undecided_where_only_both_together_would_be_a_finding() -> None:
     found, undecided = run(CODE, trace(made, intervals=rows))
     assert (len(found), len(undecided)) == (0, 1)
     assert run(CODE, trace(made, intervals=rows[:1])) == ([], [])
+
+
+def _acked_at(times_ms: list[float], **more: object) -> list[dict[str, object]]:
+    """Intervals of a full window of ten segments; one segment is acknowledged at the end of each."""
+    full = {"window_bytes": 10 * MSS, "acked_bytes": MSS, "rtt_ns": 100 * MS, **more}
+    return [interval("window_limited", a, b, **full) for a, b in pairwise(times_ms)]
+
+
+def test_evenly_paced_acks_show_a_busy_link() -> None:
+    """Ten segments in each round trip of 100 ms, ten apart: the path holds just the window, and no queue lengthens the round trip."""
+    made = flows(segment_max_bytes=MSS, peer_window_max_bytes=10 * MSS, tap_rtt_min_ns=90 * MS)
+    even = _acked_at([10.0 * i for i in range(200)])
+    assert run(CODE, trace(made, intervals=even)) == ([], [])
+    # A train of ten in 50 ms and a pause, and a reader that opens a smaller window at his pace.
+    trains = _acked_at([100.0 * (i // 10) + 5 * (i % 10) for i in range(200)])
+    read = _acked_at([10.0 * i for i in range(200)], window_bytes=5 * MSS)
+    for rows in (trains, read):
+        (finding,) = run(CODE, trace(made, intervals=rows))[0]
+        assert finding.cost_s == pytest.approx(2.0, abs=0.06)
+
+
+def test_the_handshake_of_a_repeated_syn_is_no_round_trip() -> None:
+    row = interval("window_limited", 1000, 9000, window_bytes=10 * MSS, rtt_ns=1030 * MS)
+    made = flows(segment_max_bytes=MSS, handshake_rtt_ns=28 * MS, tap_rtt_min_ns=1028 * MS)
+    found, undecided = run(CODE, trace(made, intervals=[row]))
+    assert (len(found), undecided) == (1, [])
+
+
+def test_another_connection_to_the_same_network_saw_the_path_empty() -> None:
+    row = interval("window_limited", 1000, 9000, window_bytes=2 * MSS, rtt_ns=90 * MS)
+    made = flows(segment_max_bytes=MSS, tap_rtt_min_ns=75 * MS)
+    assert len(run(CODE, trace(made, intervals=[row]))[0]) == 1
+    other = {**made[0], "flow": 1, "ip_dst": "10.0.0.9", "tap_rtt_min_ns": 5 * MS}
+    found, undecided = run(CODE, trace([*made, other], intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
+
+
+def test_segments_of_other_connections_may_fill_the_same_queue() -> None:
+    """A window of one segment, and 42 ms: too long for one frame, not for those of ten connections at once."""
+    row = interval("window_limited", 1000, 9000, window_bytes=MSS, rtt_ns=42 * MS)
+    made = flows(segment_max_bytes=MSS, tap_rtt_min_ns=3 * MS)
+    assert len(run(CODE, trace(made, intervals=[row]))[0]) == 1
+    others = [{**made[0], "flow": i, "ip_dst": f"10.0.0.{i + 9}", "flight_max_bytes": MSS} for i in range(1, 10)]
+    found, undecided = run(CODE, trace([*made, *others], intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
+    over = [{**other, "t_end_ns": 500 * MS} for other in others]
+    assert len(run(CODE, trace([*made, *over], intervals=[row]))[0]) == 1
+
+
+def test_a_segment_of_many_packets_may_keep_a_link_busy() -> None:
+    """65000 bytes at once, on a path of 69 ms: they take 250 ms on a line of 2 Mbit/s."""
+    row = interval("window_limited", 1000, 9000, window_bytes=65_000, rtt_ns=321 * MS)
+    found, undecided = run(CODE, trace(flows(segment_max_bytes=65_000, tap_rtt_min_ns=69 * MS), intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
 
 
 def test_unanswered_data_shows_no_limit() -> None:

@@ -96,3 +96,10 @@ def test_linux_of_the_time_grows_its_window_by_the_ack(scenario: str, more: dict
     grown = [n - k for n, k in zip(let_out, acked, strict=True) if k == 2]
     assert grown
     assert max(grown) == 1
+
+
+def test_a_router_that_drops_early_need_not_be_found() -> None:
+    """RED refuses packets before its queue is full; a queue of 30 packets is full as well."""
+    for buffer_packets, confidence in ((50, MAY_BE_MISSED), (30, 1.0)):
+        made = wl.simulate("early_drop_at_buffer", discipline="red", buffer_packets=buffer_packets)
+        assert [f.confidence for f in made.truth if f.code == "startup_overflow"] == [confidence]

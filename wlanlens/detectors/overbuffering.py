@@ -8,7 +8,6 @@ import numpy as np
 
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
-    NULL,
     ON_THE_PATH,
     Acks,
     Array,
@@ -19,11 +18,11 @@ from wlanlens.detection.toolkit import (
     Rows,
     Undecided,
     duration,
+    empty_path_ns,
+    is_on_ack_path,
     key_groups,
-    min_data_rtt_ns,
     moment,
     round_trip_samples,
-    ticks_between,
 )
 from wlanlens.registry import detector
 
@@ -35,10 +34,6 @@ CODE = "overbuffering"
 
 def _phrase(finding: Finding) -> str:
     return f"the path was full: its own data had a queueing delay of {duration(float(finding.values['queueing_mean_ms']) / 1e3)} on average"
-
-
-#: Common lengths of a timestamp tick, ns.
-_TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
 
 
 @detector(
@@ -83,8 +78,8 @@ def overbuffering(
     How it decides
     --------------
     From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with the shortest one between
-    the two hosts. A sample
-    counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
+    the two hosts; no longer than the handshake and the time in which the path carries a segment, for the first data may queue
+    already. A sample counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
     `min_delay_ms`: queueing delay above 200 ms, the shortest retransmission timeout in use: a flow that starts in this
     queue times out spuriously, and speech is unusable.
     `min_share_percent`: of the flow's lifetime, so that one burst does not count.
@@ -131,8 +126,8 @@ def overbuffering(
     samples = samples.take(np.repeat(chosen, length))
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    delay = rtt - np.repeat(min_data_rtt_ns(facts, samples.key[first]), length)
-    queued = delay >= int(min_delay_ms * 1e6)
+    delay = rtt - empty_path_ns(facts, samples, first, length)
+    queued = (delay >= int(min_delay_ms * 1e6)) & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
@@ -146,7 +141,7 @@ def overbuffering(
         r = _correlation(rtt[part], flight, min_samples_count, max_samples)
         if r is None or r < min_correlation_ratio:
             continue
-        if _is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
+        if is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
             on_ack_path.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
         else:
             found.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
@@ -161,29 +156,17 @@ def overbuffering(
         )
 
 
+def _beside(mask: Array, key: Array) -> Array:
+    """Whether the row before or after each, of the same key, is in the mask."""
+    same = key[1:] == key[:-1]
+    return np.asarray(np.append(False, mask[:-1] & same) | np.append(mask[1:] & same, False))
+
+
 def _time_of_samples(samples: Rows, first: Array) -> Array:
     """Time that each sample counts for, ns: since the one before, at most the round trip itself."""
     since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
     since[first] = samples["rtt_ns"][first]
     return np.clip(since, 0, samples["rtt_ns"])
-
-
-def _is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, tick_error: float) -> bool:
-    """Whether more than half of the delay arose after the receiver had sent the ACK, by its timestamps."""
-    known = samples["tsval"] != NULL
-    if known.sum() < min_count or not (known & queued).any():
-        return False
-    t, tsval, queued, delay = samples["t_ns"][known], samples["tsval"][known], queued[known], delay[known]
-    ticks = ticks_between(tsval[0], tsval)
-    if ticks[-1] <= 0:
-        return False
-    # How late each ACK is by a clock of this tick. On its path it is delayed by no less than nothing, and by no more than the round trip.
-    late = [t - t[0] - ticks * tick for tick in _TICKS_NS]
-    misfit = [int((one - delay).max() - one.min()) for one in late]
-    best = int(np.argmin(misfit))
-    if misfit[best] > tick_error * np.median(delay[queued]):
-        return False
-    return bool(np.median((late[best] - late[best].min())[queued]) > np.median(delay[queued]) / 2)
 
 
 def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) -> float | None:

@@ -19,11 +19,12 @@ from wlanlens.detection.toolkit import (
     Facts,
     Finding,
     Losses,
+    SentBytes,
     Undecided,
     duration,
     first_of_episodes,
     p_value_text,
-    variance_ratio_tail,
+    steadier_in_time,
 )
 from wlanlens.registry import detector
 
@@ -89,7 +90,8 @@ def periodic_loss(
     `steadier_share`: the traffic's own cycles (growth and loss of the congestion window, a rate control that tries a higher
     rate after a number of frames) are even in bytes, a clock is even in time. The times between events must vary less
     than the bytes sent between them, at this p-value (F-test of the variances of the logarithms, each with an error of
-    one segment). If the two are alike: undecided.
+    one segment): the connection's own, and those of all connections of its host, which share a queue and lose together. If
+    the two are alike: undecided.
 
     What fools it
     -------------
@@ -107,7 +109,8 @@ def periodic_loss(
     losses = facts.cached(Losses)
     search = ClockSearch(half_widths_share, ends_count, ticks_hit_share, chance_share)
     found: list[_Case] = []
-    alike: list[int] = []
+    alike: list[Array] = []
+    sent = SentBytes(facts)
     for key in np.unique(losses.key).tolist():
         first = first_of_episodes(losses, losses.of(key))[:most_events_count]
         if len(first) < least_events_count:
@@ -116,11 +119,13 @@ def periodic_loss(
         if clock is None or len(clock.events) < max(least_events_count, on_tick_share * len(first)):
             continue
         mine = first[clock.events]
-        p_steadier = _p_steadier(facts, key, losses.t_ns[mine], clock.ticks)
+        p_steadier = max(
+            steadier_in_time(*data, losses.t_ns[mine], clock.ticks) for data in (sent.of(key), sent.of_host(key))
+        )
         if p_steadier <= steadier_share:
             found.append(_Case(key, mine, clock, len(first), p_steadier, *_lost(facts, losses, key, mine)))
         elif p_steadier <= 1 - steadier_share:
-            alike.append(key)
+            alike.append(mine)
     cases = Cases(
         facts,
         "periodic_loss",
@@ -135,8 +140,10 @@ def periodic_loss(
     if alike:
         yield facts.undecided(
             "periodic_loss",
-            np.array(alike),
+            np.array([losses.key[mine[0]] for mine in alike]),
             "Losses are evenly spaced, but as evenly in bytes as in time: a clock, or a cycle of the traffic itself.",
+            t_start_ns=np.array([losses.t_ns[mine[0]] for mine in alike]),
+            t_end_ns=np.array([losses.t_ns[mine[-1]] for mine in alike]),
         )
 
 
@@ -151,22 +158,6 @@ class _Case:
     p_steadier: float
     lost_ns: int
     lost_until_ns: int
-
-
-def _p_steadier(facts: Facts, key: int, t_ns: Array, ticks: Array) -> float:
-    """P-value of the times between events being no steadier than the bytes sent between them (F-test)."""
-    where = {"transmission": ("first", "retransmission")}
-    data = facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns",), keys=np.array([key]))
-    sent = np.concatenate(([0], np.cumsum(data["len"], dtype=np.float64)))
-    steps = np.maximum(np.diff(ticks), 1)
-    took = np.diff(t_ns) / steps
-    bytes_ = np.diff(sent[np.searchsorted(data["t_ns"], t_ns)]) / steps
-    if len(took) < 3 or (took <= 0).any() or (bytes_ <= 0).any():
-        return 1.0
-    # Both are known to one segment: an even error of one at both ends.
-    error = (float(np.median(data["len"])) / float(bytes_.mean())) ** 2 / 6
-    time_var, bytes_var = np.log(took).var(ddof=1) + error, np.log(bytes_).var(ddof=1) + error
-    return variance_ratio_tail(bytes_var / time_var, len(took) - 1)
 
 
 def _lost(facts: Facts, losses: Losses, key: int, mine: Array) -> tuple[int, int]:

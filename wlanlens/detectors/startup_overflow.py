@@ -87,7 +87,7 @@ def startup_overflow(
     Losses of the rest that come together count once, because the same queue overflows again.
     `ceiling_share`: a full queue is as long as it ever is, while random losses occur at any length. The queueing delay before the
     first loss was at least this share of the connection's highest; 0.7 allows for delayed ACKs and the jitter of a radio.
-    A queue grows: a delay that the round trips just before did not have, by as much, is none.
+    A queue grows: of a delay above that of the last round trips and the highest, over this share, the rest is a delayed or held ACK.
     `ceiling_quantile_share`: the highest is this quantile of the round trips, so that a few held packets do not count.
     `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
     share of the segments between the first and the last loss was lost.
@@ -130,13 +130,13 @@ def startup_overflow(
         reaction = int(mine["t_ns"][0])
         first = first_losses(mine, reaction)
         if len(first) >= min_losses_count:
+            back = acks.of_key(key ^ 1)
             case = judge_first_losses(
-                facts, losses, data, acks.of_key(key ^ 1), first, reaction, ceiling_quantile_share
+                facts, losses, data, back, mine, first, reaction, ceiling_quantile_share, ceiling_share
             )
             if case is None:
                 continue
             full = case.queue_ns > 0 and ceiling_share * case.ceiling_ns <= case.queue_ns
-            full = full and ceiling_share * case.queue_ns <= max(case.ceiling_ns, case.queue_before_ns)
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and thinned and case.flight_before <= before_share * case.flight:
                 (cases if case.p_value <= chance_share else frequent).append(case)

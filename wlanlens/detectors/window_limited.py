@@ -18,6 +18,7 @@ from wlanlens.detection.toolkit import (
     bit_rate,
     cwnd_may_limit,
     duration,
+    evenly_paced,
     has_no_room,
     key_groups,
     long_stretches,
@@ -54,6 +55,8 @@ def window_limited(
     access_ms: float = 5.0,
     own_share: float = 0.1,
     full_rtts: float = 4.0,
+    min_paced_acks: int = 4,
+    pause_share: float = 0.05,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, limited the throughput.
 
@@ -81,10 +84,15 @@ def window_limited(
     A receiver's window below two segments always limits: a congestion window is never below one.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
     `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer
-    than this, and the window's no longer than that for each of its segments and the ACK, the link may be busy all the time: undecided.
+    than this, and the window's no longer than that for each of its segments, those of other connections on the path, and the ACK,
+    the link may be busy all the time: undecided.
     `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
     `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or an ACK that the receiver
     delayed: undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
+    The least is that of all connections between the host and the same network: one alone may never have seen the path empty.
+    `min_paced_acks`, `pause_share`: a window that does not fill the path is answered by a train of ACKs and a pause in each round
+    trip. With this many ACKs in a round trip, and pauses for less than this share of the time, a link was busy all the
+    time: a larger window gains no more than that. The round trip alone does not show it, where the window is what the path holds.
 
     What fools it
     -------------
@@ -105,6 +113,7 @@ def window_limited(
         where={"state": ("zero_window", "window_limited", "delayed_ack")},
     )  # fmt: skip
     spans = spans.take((spans["state"] != "delayed_ack") | has_no_room(facts, spans))
+    spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
     if len(spans):
         segment = np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1)
         one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)

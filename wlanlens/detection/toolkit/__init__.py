@@ -10,7 +10,7 @@ NumPy vectors:
     - `Acks`: what had been acknowledged, by packet, by byte and by time.
     - `AckTimestamps`: when each ACK was made, by its own timestamp.
     - `Losses`: lost copies of data, grouped in loss episodes.
-    - `round_trip_samples` and `min_data_rtt_ns`: round trips of data.
+    - `round_trip_samples`, `min_data_rtt_ns` and `empty_path_ns`: round trips of data.
     - `TimeoutRuns`: timer expiries without an ACK of new data between them.
     - `PacketPaths`, `downlink_keys` and `HoldingPoints` (several captures): where each packet passed, and who held it.
     - `Air` (802.11 captures): frames, exchanges and transmissions, by station pair. `Air.finding` makes a finding about a
@@ -57,9 +57,15 @@ from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
-from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
+from wlanlens.detection.toolkit.round_trips import (
+    empty_path_ns,
+    is_on_ack_path,
+    min_data_rtt_ns,
+    round_trip_samples,
+)
 from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit
+from wlanlens.detection.toolkit.sent_bytes import SentBytes, steadier_in_time
 from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
@@ -78,7 +84,13 @@ from wlanlens.detection.toolkit.timeout_runs import (
     recovery_after_runs,
 )
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
-from wlanlens.detection.toolkit.window_time import has_no_room, long_stretches, may_be_busy, mean_by_length
+from wlanlens.detection.toolkit.window_time import (
+    evenly_paced,
+    has_no_room,
+    long_stretches,
+    may_be_busy,
+    mean_by_length,
+)
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
@@ -123,6 +135,7 @@ __all__ = [
     "LostRuns",
     "PacketPaths",
     "Rows",
+    "SentBytes",
     "SentData",
     "StationDrops",
     "StationPairs",
@@ -148,7 +161,9 @@ __all__ = [
     "downlink_keys",
     "dupack_answers",
     "duration",
+    "empty_path_ns",
     "enum_mask",
+    "evenly_paced",
     "failure_chances",
     "first_losses",
     "first_of_episodes",
@@ -156,6 +171,7 @@ __all__ = [
     "has_data_between",
     "has_no_room",
     "highest_working",
+    "is_on_ack_path",
     "judge_first_losses",
     "key_groups",
     "last_ack_lateness_ns",
@@ -184,6 +200,7 @@ __all__ = [
     "severity",
     "sniffer_doubt",
     "stands_out",
+    "steadier_in_time",
     "third_dupacks",
     "ticks_between",
     "ties_of_dcf",

@@ -17,16 +17,22 @@ from wlanlens.tables.columns import NULL, Array
 #: Triggers of retransmissions that later arrivals asked for.
 _REQUESTED = ("fast", "partial_ack", "sack")
 
-#: Round trips just before the first loss: their median tells a queue from one held packet.
+#: Round trips just before the first loss: their longest tells a queue from one held packet.
 _NEWEST = 3
 
 
 def first_losses(copies: Rows, reaction: int) -> Rows:
-    """The first copies lost before the reaction, in order of sending, by their retransmissions."""
-    requested = ~np.isin(copies["spurious"], (0, 1)) & np.isin(copies["trigger"], _REQUESTED)
-    lost = (copies["spurious"] == 0) | requested
+    """The first copies lost before the reaction, in order of sending, by their retransmissions.
+
+    A request whose cause is unknown counts, unless another one of that window is known to be spurious: packets changed their order.
+    """
     sent = copies["t_ns"] - copies["since_previous_ns"]
-    lost &= (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (sent < reaction)
+    early = (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (sent < reaction)
+    requested = early & np.isin(copies["trigger"], _REQUESTED)
+    known = np.isin(copies["spurious"], (0, 1))
+    lost = early & (copies["spurious"] == 0)
+    if not (copies["spurious"][requested] == 1).any():
+        lost |= requested & ~known
     which = np.flatnonzero(lost)
     return copies.take(which[np.lexsort((copies["rel_seq"][which], sent[which]))])
 
@@ -47,7 +53,6 @@ class FirstLosses:
     min_rtt_ns: int
     p_value: float
     queue_ns: int
-    queue_before_ns: int
     ceiling_ns: int
     flight: int
     flight_before: int
@@ -57,7 +62,15 @@ class FirstLosses:
 
 
 def judge_first_losses(
-    facts: Facts, losses: Losses, data: Rows, back: Rows, first: Rows, reaction: int, quantile: float
+    facts: Facts,
+    losses: Losses,
+    data: Rows,
+    back: Rows,
+    copies: Rows,
+    first: Rows,
+    reaction: int,
+    quantile: float,
+    growth_share: float,
 ) -> FirstLosses | None:
     key, lost = first.key[:1], first["t_ns"] - first["since_previous_ns"]
     t_first, t_last = int(lost[0]), int(lost[-1])
@@ -78,9 +91,16 @@ def judge_first_losses(
     part = losses.of(int(key[0]))
     early = (losses.t_ns[part] < reaction) & (losses.copy[part] == 1)
     rest_episodes = len(np.setdiff1d(losses.episode[part], losses.episode[part][early]))
+    # A hole, a delayed ACK or a held one lengthens a single round trip; a queue grows from one to the next.
     newest = rtts[back["t_ns"][sampled] < covered][-_NEWEST:]
+    ceiling_ns = int(np.quantile(rtts, quantile)) - min_rtt
+    usual_ns = max(ceiling_ns, int(newest.max(initial=min_rtt)) - min_rtt)
     chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
-    end = int(acks.t_ns(acks.first_covering(key, (first["rel_seq"] + first["len"]).max(keepdims=True)))[0])
+    # A timer retransmits more of that window; whether all of it was lost is unknown.
+    of_window = copies["t_ns"] - copies["since_previous_ns"] < reaction
+    of_window &= (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (copies["spurious"] != 1)
+    last = (copies["rel_seq"] + copies["len"])[of_window].max(keepdims=True)
+    end = int(acks.t_ns(acks.first_covering(key, last))[0])
     end = end if end != NULL else int(facts.last_packet_ns(key)[0])
     highest = (data["rel_seq"] + data["len"])[sent < reaction].max(keepdims=True)
     whole = int(acks.t_ns(acks.first_covering(key, highest))[0])
@@ -104,9 +124,8 @@ def judge_first_losses(
         min_rtt_ns=min_rtt,
         # The first loss is where the search began: it does not count.
         p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
-        queue_ns=rtt_before - min_rtt,
-        queue_before_ns=int(np.median(newest)) - min_rtt if len(newest) else 0,
-        ceiling_ns=int(np.quantile(rtts, quantile)) - min_rtt,
+        queue_ns=min(rtt_before - min_rtt, int(usual_ns / growth_share)),
+        ceiling_ns=ceiling_ns,
         flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
         flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
         bytes_per_s=rate,

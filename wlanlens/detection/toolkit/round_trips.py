@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from wlanlens.detection.toolkit.ack_timestamps import ticks_between
+from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
+
+#: Common lengths of a timestamp tick, ns.
+_TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
 
 
 def round_trip_samples(facts: Facts) -> Rows:
@@ -24,12 +29,12 @@ def round_trip_samples(facts: Facts) -> Rows:
     at = np.minimum(np.searchsorted(known, of_data), len(known) - 1)
     rows = rows.take((rows["rel_ack"] > 1) & (known[at] == of_data) & (rows["rel_ack"] <= last[at]))
     samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).sorted_by("packet")
-    # A retransmission during the sample: the ACK waited for it, and the time is not the path's.
+    # An ACK of a hole that a retransmission filled had waited for it: the time is not the path's.
     where = {"transmission": ("retransmission",)}
-    retransmitted = facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns", "rel_seq"))
-    retransmitted = retransmitted.take(retransmitted["len"] > 0).sorted_by("t_ns")
-    sent = samples["t_ns"] - samples["rtt_ns"]
-    return samples.take(~retransmitted.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
+    retransmitted = facts.rows("segments", ["rel_seq", "len"], where=where, valid=("t_ns", "rel_seq"))
+    retransmitted = retransmitted.take(retransmitted["len"] > 0).sorted_by("rel_seq")
+    before = np.maximum(facts.cached(Acks).highest_before(samples.key, samples["packet"]), 1)
+    return samples.take(~retransmitted.any_between("rel_seq", samples.key, before, samples["rel_ack"] - 1))
 
 
 def min_data_rtt_ns(facts: Facts, keys: Array) -> Array:
@@ -68,6 +73,41 @@ def _paths(facts: Facts, keys: Array) -> Array:
     listed = facts.flow_values("t_start_ns", keys) != NULL
     _, path = np.unique(np.stack((keys >> 34, *hosts, np.where(listed, -1, keys))), axis=1, return_inverse=True)
     return np.asarray(path.ravel())
+
+
+def empty_path_ns(facts: Facts, samples: Rows, first: Array, length: Array) -> Array:
+    """The round trip of a segment on the empty path, ns: the shortest of data, or the shortest of any packet and the time in which
+    the path carries a segment, where the first data queued already."""
+    segment = facts.flow_values("segment_max_bytes", samples.key[first])
+    carries = np.zeros(len(first))
+    for n, (a, size) in enumerate(zip(first.tolist(), length.tolist(), strict=True)):
+        took, acked = np.diff(samples["t_ns"][a : a + size]), np.diff(samples["rel_ack"][a : a + size])
+        took, acked = took[acked > 0], acked[acked > 0]
+        order = np.argsort(took / acked)
+        done = np.cumsum(acked[order])
+        # The pace of most bytes: pauses, and ACKs that came together, are exceptions.
+        carries[n] = (took / acked)[order][np.searchsorted(done, done[-1] / 2)] * segment[n] if len(done) else np.inf
+    shortest = facts.flow_values("tap_rtt_min_ns", samples.key[first])
+    empty = np.where(shortest > 0, shortest + carries, np.inf)
+    return np.asarray(np.minimum(min_data_rtt_ns(facts, samples.key), np.repeat(empty, length)).astype(np.int64))
+
+
+def is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, tick_error: float) -> bool:
+    """Whether more than half of the delay arose after the receiver had sent the ACK, by its timestamps."""
+    known = samples["tsval"] != NULL
+    if known.sum() < min_count or not (known & queued).any():
+        return False
+    t, tsval, queued, delay = samples["t_ns"][known], samples["tsval"][known], queued[known], delay[known]
+    ticks = ticks_between(tsval[0], tsval)
+    if ticks[-1] <= 0:
+        return False
+    # How late each ACK is by a clock of this tick. On its path it is delayed by no less than nothing, and by no more than the round trip.
+    late = [t - t[0] - ticks * tick for tick in _TICKS_NS]
+    misfit = [int((one - delay).max() - one.min()) for one in late]
+    best = int(np.argmin(misfit))
+    if misfit[best] > tick_error * np.median(delay[queued]):
+        return False
+    return bool(np.median((late[best] - late[best].min())[queued]) > np.median(delay[queued]) / 2)
 
 
 def delay_of_others_ns(facts: Facts, keys: Array, sent_ns: Array, acked_ns: Array, without: Array) -> Array:

@@ -8,22 +8,122 @@ from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
+_MOST = np.iinfo(np.int64).max
+#: The largest packet of Ethernet, and the usual one of 802.11.
+_PACKET_BYTES = 1500
+#: A window of at least this share of the largest one has its full size.
+_FULL_SIZE = 0.9
+#: Times that differ by less than this share are alike.
+_SAME = 0.05
+
 
 def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_share: float, full_rtts: float) -> Array:
     """Whether a link may have been busy during all of an interval, so that a larger window would have been no faster.
 
     So it may in one without a round trip, in a flow without any: nothing shows how long the path is.
     """
-    handshake, shortest = (facts.flow_values(name, spans.key) for name in ("handshake_rtt_ns", "tap_rtt_min_ns"))
-    least = np.where(handshake > 0, np.where(shortest > 0, np.minimum(handshake, shortest), handshake), shortest)
-    rtt, number = spans["rtt_ns"], spans["window_bytes"] // segment
-    limited = spans["state"] == "window_limited"
+    paths = facts.cached(_Paths)
+    least, mean = paths.least_ns(spans.key), facts.flow_values("tap_rtt_mean_ns", spans.key)
+    # What a host hands to its adapter at once may be many packets.
+    packet = np.minimum(segment, _PACKET_BYTES)
+    rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // packet
     known = (rtt > 0) & (least > 0) & (spans["window_bytes"] != NULL)
-    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (number + 1) * access_ns)
+    queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
+    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
-    return np.asarray(
-        limited & np.where(known, near | queued, (rtt <= 0) & ~(facts.flow_values("tap_rtt_mean_ns", spans.key) > 0))
+    return np.asarray((spans["state"] == "window_limited") & np.where(known, near | queued, ~(rtt > 0)))
+
+
+class _Paths:
+    """Connections between the same host and network: they share a path, and its queues."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._every = every = facts.all_data_keys()
+        ends = [_numbered(_networks(facts.flow_values(name, every))) for name in ("ip_src", "ip_dst")]
+        # A window of a long capture lacks the addresses of connections that continue: each is alone then.
+        start, end = facts.flow_values("t_start_ns", every), facts.last_packet_ns(every)
+        alone = np.where(start != NULL, -1, every)
+        _, path = np.unique(np.stack((every >> 34, *ends, alone)), axis=1, return_inverse=True)
+        self._path = path.ravel()
+        self._least = np.full(len(every), NULL, np.int64)
+        # The handshake counts where no other is known: that of a repeated SYN is no round trip.
+        for name in ("handshake_rtt_ns", "tap_rtt_min_ns"):
+            trip, shortest = facts.flow_values(name, every), np.full(len(every), _MOST)
+            np.minimum.at(shortest, self._path, np.where(trip > 0, trip, _MOST))
+            shortest = shortest[self._path]
+            self._least = np.where(shortest < _MOST, shortest, self._least)
+        self._flight = np.maximum(facts.flow_values("flight_max_bytes", every), 0)
+        turns = Rows(
+            np.concatenate((self._path, self._path)),
+            {"t_ns": np.concatenate((start, end)), "bytes": np.concatenate((self._flight, -self._flight))},
+        ).sorted_by("t_ns")
+        self._turns, self._outstanding = turns, np.cumsum(turns["bytes"])
+
+    def least_ns(self, keys: Array) -> Array:
+        """The shortest round trip of each path: a connection that begins while others fill the queue never sees it empty."""
+        return self._least[np.searchsorted(self._every, keys)]
+
+    def bytes_of_others(self, keys: Array, t_ns: Array) -> Array:
+        """The most that the other connections on each path that lasted at a time had outstanding."""
+        at = np.searchsorted(self._every, keys)
+        last = self._turns.last_until("t_ns", self._path[at], t_ns)
+        # Those of each path that ended have left the sum; so have all paths before it.
+        return np.where(last >= 0, np.maximum(self._outstanding[last] - self._flight[at], 0), 0)
+
+
+def _networks(addresses: Array) -> Array:
+    """The network of each address: the first three numbers of IPv4, the first 64 bits of IPv6."""
+    return np.array([".".join(a.split(".")[:3]) if "." in a else ":".join(a.split(":")[:4]) for a in addresses])
+
+
+def _numbered(values: Array) -> Array:
+    return np.unique(values, return_inverse=True)[1]
+
+
+def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -> Array:
+    """Whether each interval belongs to a stretch in which ACKs came at one pace, with no pause in a round trip.
+
+    A window that leaves the path idle is answered by a train of ACKs and a pause in each round trip; a busy link has no pause. The
+    pace is that of most bytes. A window below its full size is opened by the reader, at his pace.
+
+    Parameters
+    ----------
+    facts : Facts
+    spans : Rows
+        Intervals in order of time.
+    min_acks : int
+        ACKs in a round trip: with fewer, trains and single packets look alike.
+    pause_share : float
+        Largest share of the stretch that pauses take.
+    """
+    out = np.zeros(len(spans), bool)
+    size = facts.flow_values("peer_window_max_bytes", spans.key)
+    limited = (spans["state"] == "window_limited") & (spans["rtt_ns"] > 0) & (spans["acked_bytes"] > 0)
+    which = np.flatnonzero(limited & (spans["window_bytes"] >= _FULL_SIZE * size))
+    if len(which) <= min_acks:
+        return out
+    key, end, acked, rtt = (
+        spans.key[which],
+        spans["t_end_ns"][which],
+        spans["acked_bytes"][which],
+        spans["rtt_ns"][which],
     )
+    began = np.append(True, (key[1:] != key[:-1]) | (np.diff(end) > rtt[1:]))
+    first = np.flatnonzero(began)
+    for a, b in zip(first.tolist(), [*first[1:].tolist(), len(which)], strict=True):
+        gap, size_ = np.diff(end[a:b]), acked[a + 1 : b]
+        if len(gap) < min_acks or gap.sum() < rtt[a:b].mean() or len(gap) * rtt[a:b].mean() < min_acks * gap.sum():
+            continue
+        order = np.argsort(gap / size_)
+        sent = np.cumsum(size_[order])
+        pace = (gap / size_)[order[np.searchsorted(sent, sent[-1] / 2)]]
+        pause = np.maximum(gap - (1 + _SAME) * pace * size_, 0)
+        # In two round trips there is one of the pauses at least.
+        block = ((end[a + 1 : b] - end[a]) // (2 * rtt[a:b].mean())).astype(np.int64)
+        even = np.bincount(block, pause) < pause_share * np.bincount(block, gap)
+        out[which[a + 1 : b]] = even[block]
+        out[which[a]] = even[0]
+    return out
 
 
 def has_no_room(facts: Facts, spans: Rows) -> Array:

@@ -18,6 +18,8 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
 #: Fates of a packet dropped at a full queue.
 _FULL = ("device_queue", "mac_queue", "wire_queue")
+#: A router that drops early (RED) refuses a packet for the same queue before it is full.
+_REFUSED = (*_FULL, "early_drop")
 #: Least losses in the first window that make a run; least losses that make a period.
 _RUN, _TICKS = 3, 5
 #: Duplicate ACKs that TCP takes for a loss.
@@ -116,9 +118,10 @@ class _Way:
         """Three or more first transmissions found a full queue before the sender's first reaction to a loss.
 
         Slow start: a round trip before, less was outstanding by more than the two segments that one ACK releases. It need not be
-        found where that was nearly as much (`_GROWN`), where other flows filled the queue too (less than half of the data on the
-        path was its own), where the initial window alone did: then no round trip shows how empty the queue had been, or where the
-        sender had retransmitted fewer than three of them by the end of the run: nothing shows that the others were lost.
+        found where that was nearly as much (`_GROWN`), where most were dropped early (RED) by a queue that was not full, where other
+        flows filled the queue too (less than half of the data on the path was its own), where the initial window alone did: then
+        no round trip shows how empty the queue had been, or where the sender had retransmitted fewer than three of them by the
+        end of the run: nothing shows that the others were lost.
         """
         d = self.data
         reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began") and e["rel_seq"]]
@@ -127,9 +130,10 @@ class _Way:
             return
         reaction = int(min(reactions))
         early = lost[(d["t_made_ns"][lost] < reaction) & (d["copy"][lost] == 0)]
-        full = early[np.isin(d["fate"][early], _FULL)]
-        if len(full) < _RUN or 2 * len(full) < len(early):
+        refused = early[np.isin(d["fate"][early], _REFUSED)]
+        if len(refused) < _RUN or 2 * len(refused) < len(early):
             return
+        full = refused[np.isin(d["fate"][refused], _FULL)]
         now, before = self._flights(int(early[-1]))
         if before > now - 2 * int(d["len_bytes"][early[0]]):
             return
@@ -148,7 +152,8 @@ class _Way:
             "The first window overshot a buffer.",
         )
         again = d["rel_seq"][(d["copy"] > 0) & (d["t_tap_ns"] != NEVER)]
-        clear = before <= _GROWN * now and self._own_queue(int(d["t_end_ns"][full[0]]))
+        clear = len(full) >= _RUN and 2 * len(full) >= len(early)
+        clear = clear and before <= _GROWN * now and self._own_queue(int(d["t_end_ns"][full[0]]))
         clear = clear and int(np.isin(d["rel_seq"][early], again).sum()) >= _RUN
         yield found if clear else replace(found, confidence=MAY_BE_MISSED)
 

@@ -28,8 +28,8 @@ def findings(facts: Truth) -> list[Finding]:
     share of each round trip, over the time that it lasted.
 
     A capture measures round trips: the transmissions of a segment itself, retries included, and the ACK's own path belong to
-    them. So a flow with half of that delay, of that share and of that correlation need not be found, nor is it silent; nor is the
-    time before and after in which a flow had half of that delay.
+    them. So a flow with half of that delay, of that share and of that correlation, the queues of its ACKs included, need not be
+    found, nor is it silent; nor is the time before and after in which a flow had half of that delay.
     """
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
@@ -50,11 +50,10 @@ def _outside(whole: Finding, clear: list[Finding]) -> Iterator[Finding]:
 
 def _with_limits(facts: Truth, side: Side, share: float) -> list[Finding]:
     """The finding where delay, share of the life and correlation reach this share of their limits."""
-    d, least_ns = side.data, int(share * _LEAST_NS)
-    waited = _waited(side)[d["delivered"] & (d["t_tap_ns"] >= 0)]
-    if waited.max(initial=0) < least_ns:
-        return []
+    least_ns = int(share * _LEAST_NS)
     came, rtt, delay, ahead = _round_trips(side)
+    if share < 1:
+        delay = delay + _acks_waited(side, came)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     # A packet waited at most for its time in flight, and covers the time since the packet before.
@@ -104,6 +103,14 @@ def _waited(side: Side) -> Array:
     """Time in true queues after the tap: the host's own queue is before it."""
     d = side.data
     return np.asarray(np.maximum(d["queued_ns"] - (d["t_tap_ns"] - d["t_made_ns"]), 0))
+
+
+def _acks_waited(side: Side, came: Array) -> Array:
+    """Time in queues of the ACK that came at each time."""
+    back = side.back
+    got = np.flatnonzero(back["delivered"] & (back["rel_ack"] > 0))
+    got = got[np.argsort(back["t_end_ns"][got], kind="stable")]
+    return np.asarray(np.maximum(back["queued_ns"][got[np.searchsorted(back["t_end_ns"][got], came)]], 0))
 
 
 def _correlation(ahead: Array, delay: Array) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array, among, numbers
 from wlanlens.simulation.ground_truth._frames import Attempts, attempts, runs
@@ -19,6 +20,8 @@ CODES = ("burst_loss", "signal_fade")
 _LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
 #: Least number of failures in spells, and their least share of all failures.
 _LEAST_BAD, _SPELLS = 10, 0.2
+#: Chance makes an excess of so many standard deviations in one of 30 000 pairs, and as few runs of losses.
+_SIGMAS, _RARE = 4.0, 3e-5
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
 _AROUND_NS, _SHORTEST_NS = 1_000_000_000, 100_000_000
 
@@ -35,45 +38,62 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """Pairs whose transmissions failed in longer runs than independent errors make, because of damage in spells.
 
     Independent: for each rate and each 256 frames. The cost is the time of the extra transmissions, or of the packets lost
-    after the first of each burst, if that is more.
+    after the first of each burst, if that is more. A pair with half of such damage need not be found, nor is it silent; nor one
+    whose runs chance may make, or that lost packets in a row to noise alone, which varies where a station or its paths move.
     """
-    if a.spell.sum() < _LEAST_BAD:
-        return
     for pair in a.pairs():
         mine = a.of(*pair)
         bad = a.bad[mine]
-        if (
-            len(mine) < _LEAST_FRAMES
-            or bad.mean() < _LEAST_FER
-            or a.spell[mine].sum() < max(_LEAST_BAD, _SPELLS * bad.sum())
-        ):
+        total = int(bad.sum())
+        if len(mine) < _LEAST_FRAMES or total < max(1.0, _LEAST_FER * len(mine)):
             continue
+        spells = int(a.spell[mine].sum())
         chances = _chances(bad, a.rate_mbps[mine])
         expected = float((chances[1:] * chances[:-1]).sum())
-        total, number = int(bad.sum()), len(runs(bad)[0])
+        number = len(runs(bad)[0])
         by_chance = total / max(1.0, total - expected)
-        in_runs = total / number >= _BURST * by_chance
+        longer = total / number / by_chance - 1
         ends = mine[a.last[mine]]
-        lost = ~a.done[ends] & np.isin(a.packet[ends], a.packet[mine[a.spell[mine]]])
-        first, length = runs(lost)
-        dead = length.max(initial=0) >= _LOST
-        if not in_runs and not dead:
+        first, length = runs(~a.done[ends])
+        in_spell = np.isin(a.packet[ends], a.packet[mine[a.spell[mine]]])
+        longest = runs(~a.done[ends] & in_spell)[1].max(initial=0)
+
+        def shown(share: float, longer: float = longer, spells: int = spells, total: int = total) -> bool:
+            return longer >= share * (_BURST - 1) and spells >= share * max(_LEAST_BAD, _SPELLS * total)
+
+        in_runs, dead = shown(1.0), longest >= _LOST and spells >= _LEAST_BAD
+        if not in_runs and not dead and not shown(0.5) and length.max(initial=0) < _LOST:
             continue
-        wasted_us = max(0.0, total - number * by_chance) * float(a.took_us(mine[bad]).mean()) if in_runs else 0.0
+        wasted_us = max(0.0, total - number * by_chance) * float(a.took_us(mine[bad]).mean())
         behind = [p for b, n in zip(first, length, strict=True) for p in a.packet[ends[b + 1 : b + n]]]
         lost_us = float(a.took_us(mine[np.isin(a.packet[mine], behind)]).sum())
-        yield made(
+        found = made(
             facts,
             "burst_loss",
             pair,
             (a.end_ns[mine[0]], a.end_ns[mine[-1]]),
-            max(wasted_us, lost_us) / 1e6,
+            max(wasted_us if in_runs else 0.0, lost_us) / 1e6,
             f"{total} of {len(mine)} frames failed in {number} bursts.",
             fer_share=total / len(mine),
             mean_burst_packets=total / number,
             longest_burst_count=int(runs(bad)[1].max()),
             lost_packets_count=int((~a.done[ends]).sum()),
         )
+        clear = in_runs and _excess(bad, chances) >= _SIGMAS
+        clear |= bool(dead and _expected_runs(~a.done[ends], int(longest)) <= _RARE)
+        yield found if clear else replace(found, confidence=MAY_BE_MISSED)
+
+
+def _excess(bad: Array, chances: Array) -> float:
+    """Failures directly after a failure beyond those of independent errors, in standard deviations."""
+    spread = float((chances[1:] * chances[:-1] * (1 - chances[1:]) * (1 - chances[:-1])).sum())
+    return float(((bad[1:] - chances[1:]) * (bad[:-1] - chances[:-1])).sum()) / spread**0.5 if spread else 0.0
+
+
+def _expected_runs(lost: Array, longest: int) -> float:
+    """The expected number of runs of at least this length among independent losses."""
+    share = float(lost.mean())
+    return len(lost) * (1 - share) * share**longest
 
 
 def _chances(bad: Array, rate: Array) -> Array:
