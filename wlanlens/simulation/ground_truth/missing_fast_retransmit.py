@@ -37,6 +37,10 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     d, b = side.data, side.back
     if any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events):
         return None
+    acked, timeouts = side.reached_ns(seq + 1), [e["t_ns"] for e in side.events if e["what"] == "timeout"]
+    copies = d["t_made_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] >= t_ns)]
+    if (~np.isin(copies, timeouts) & (copies < (acked or 1 << 62))).any():
+        return None
     if seq == 1 and max(int((x["rel_seq"] == 0).sum()) for x in (d, b)) > 1:
         # Each copy of a SYN or SYN-ACK is answered with an ACK of byte 1: these request nothing.
         return None
