@@ -90,7 +90,8 @@ def missing_fast_retransmit(
     --------------
     The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or after
     it and before new data is acknowledged: nothing else causes it, and a long queue before the tap may delay it. The timer's
-    retransmissions after the duplicate ACKs answer none, and after a timeout only the timer retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. An
+    retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
+    retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. An
     earlier one is no longer in flight, outside fast recovery, where the third duplicate ACK answers data sent after it. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
     `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
