@@ -31,10 +31,11 @@ def test_wrong_without_a_reason() -> None:
     assert finding.cost_s == pytest.approx(0.2)  # from the third duplicate to the resend, less a round trip
 
 
-def test_with_sack_two_segments_above_the_hole_are_no_evidence() -> None:
+def test_with_sack_two_segments_above_the_hole_are_a_reason() -> None:
     """A copy of one of them, such as a tail loss probe, is acknowledged, too."""
     rows = [*above(2), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
-    assert run(CODE, trace(segments=rows)) == ([], [])
+    found, _ = run(CODE, trace(segments=rows))
+    assert [(f.values["verdict"], f.values["reason"]) for f in found] == [("right", "few_above")]
     found, _ = run(CODE, trace(flows(sack_agreed=False), segments=rows))
     assert [f.values["verdict"] for f in found] == ["wrong"]
 
@@ -51,7 +52,7 @@ def test_the_answer_may_wait_in_the_queue_before_the_tap() -> None:
 
 
 def test_a_timer_as_fast_as_a_fast_retransmit_is_not_wrong() -> None:
-    rows = [data(1, 0, HOLE), *dupacks(), again(60, 115, HOLE, trigger="rto"), ack(61, 130, HOLE + MSS)]
+    rows = [*above(3), *dupacks(), again(60, 115, HOLE, trigger="rto"), ack(61, 130, HOLE + MSS)]
     assert run(CODE, trace(segments=rows)) == ([], [])
 
 
@@ -137,6 +138,19 @@ def test_the_timers_retransmission_is_no_answer() -> None:
     assert [f.values["reason"] for f in found] == ["recovery_point"]
 
 
+def test_after_a_timeout_the_left_edge_again_is_the_timers() -> None:
+    """Its trigger may be unknown: the timer of a copy that was lost again."""
+    rows = [*above(3), *dupacks(), again(60, 322, HOLE, trigger="go_back_n"), ack(61, 342, HOLE + MSS)]
+    for row in rows:
+        row["phase"] = "loss"
+    expiry = timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)
+    found, _ = run(CODE, trace(segments=rows, timeouts=[expiry]))
+    assert [f.values["reason"] for f in found] == ["after_timeout"]
+    for row in rows:
+        row["phase"] = "open"
+    assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
+
+
 def test_at_the_recovery_point() -> None:
     episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
     rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]
@@ -214,6 +228,6 @@ def test_undecided_where_the_capture_ends_in_a_fast_recovery() -> None:
 
 
 def test_undecided_where_the_capture_ends_while_the_segment_is_missing() -> None:
-    found, (open_,) = run(CODE, trace(segments=[data(1, 0, HOLE), *dupacks()]))
+    found, (open_,) = run(CODE, trace(segments=[*above(3), *dupacks()]))
     assert not found
     assert "sender's own queue" in open_.sentence

@@ -95,6 +95,21 @@ def test_no_finding_after_three_duplicate_acks() -> None:
     assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
 
 
+def test_no_finding_where_duplicate_acks_had_requested_it_before_the_last_data() -> None:
+    """The fast retransmit was lost: its loss was no loss of an end."""
+    dups = [ack(6 + i, 1030 + i, 1 + MSS, kind="dupack", dupacks=i + 1) for i in range(3)]
+    last = again(9, 1033, 1 + MSS, trigger="fast")
+    rows = [*sent(), *dups, last, again(10, 1233, 1 + MSS, trigger="rto"), ack(11, 1253, END)]
+    expiry = timeout(10, 1233, flight_bytes=3 * MSS, silent_from_ns=1033 * MS)
+    assert run(CODE, trace(timeouts=[expiry], segments=rows)) == ([], [])
+
+
+def test_undecided_where_the_capture_ends_before_the_end_is_acknowledged() -> None:
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, 1 + 2 * MSS)]
+    found, (open_,) = run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows))
+    assert (found, open_.count) == ([], 1)
+
+
 def test_no_finding_for_spurious_and_syn_and_undecided_if_unknown() -> None:
     rows = [*sent(), ack(11, 1220, END)]
     for change in ({"kind": "spurious"}, {"rel_seq": 0, "flight_bytes": 1}):

@@ -63,8 +63,8 @@ class LeadingCaptures:
                 numbers = alignment.flows[i][own].tolist()
                 carried = batch.column("payload_bytes").to_pylist()
                 seen += zip(carried, numbers, back.astype(int).tolist(), ranks, strict=True)
-            # Of both directions, the one with the data decides.
-            for carried_bytes, number, back_to_a, rank in sorted(seen, key=lambda row: row[0]):
+            # Of both directions, the one with the data decides; without data that of the client, who waits for its answer.
+            for carried_bytes, number, back_to_a, rank in sorted(seen, key=lambda row: (row[0], -row[2])):
                 if rank < least[number] or connection[number] == i:
                     connection[number], least[number] = i, rank
                 if carried_bytes and rank < nearest[number, back_to_a]:

@@ -41,6 +41,8 @@ _NEVER = np.iinfo(np.int64).max
 
 #: Why no fast retransmit was needed, in words.
 RIGHT = {
+    "few_above": "as RFC 6675 section 4 requires where fewer than three segments above the missing one were sent: copies of them "
+    "caused duplicate ACKs",
     "recovery_point": "as RFC 6582 section 3.2 requires for ACKs up to the recovery point of the previous recovery",
     "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
     "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
@@ -88,7 +90,8 @@ def missing_fast_retransmit(
     --------------
     The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or after
     it and before new data is acknowledged: nothing else causes it, and a long queue before the tap may delay it. The timer's
-    retransmissions after the duplicate ACKs answer none; it is not wrong to leave the byte to a timer that expires no later. An
+    retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
+    retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. An
     earlier one is no longer in flight, outside fast recovery, where the third duplicate ACK answers data sent after it. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
     `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
@@ -100,8 +103,9 @@ def missing_fast_retransmit(
     `data_between`: without SACK, the other side sent data between its duplicate ACKs. Linux takes an ACK with a new sequence number as a
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
-    `filled_without_retransmission`: new data was acknowledged without a retransmission.
-    Without a reason it was wrong, except where with SACK fewer than three segments had been sent above the missing one.
+    `filled_without_retransmission`: new data was acknowledged without a retransmission;
+    `few_above`: with SACK, fewer than three segments had been sent above the missing one (RFC 6675 section 4).
+    Without a reason it was wrong.
 
     What fools it
     -------------
@@ -139,7 +143,8 @@ def missing_fast_retransmit(
     sent, by_timer = dupack_answers(facts, third, copies, since)
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
-    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission.
+    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission; after a timeout the timer.
+    by_timer |= third["phase"] == "loss"
     late = sent > third["t_ns"] + wait
     missing = (sent == NULL) | (late & (acked != NULL) & (sent >= acked)) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
@@ -159,9 +164,6 @@ def missing_fast_retransmit(
     cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
     missing &= ~cut
     wrong = missing & (reason == "") & ((sent == NULL) | late)
-    # With SACK three segments above the hole must have arrived (RFC 6675 section 4): of fewer, copies caused a duplicate ACK.
-    sack = facts.flow_values("sack_agreed", third.key) == 1
-    wrong &= ~sack | (sent_above(facts, third) >= DUPACK_THRESHOLD)
     if cut.any():
         yield facts.undecided(
             CODE,
@@ -177,10 +179,12 @@ def missing_fast_retransmit(
 def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries: Rows, cause_s: float) -> Array:
     """Why no fast retransmit was needed; "" where one was. Later assignments take precedence."""
     out = np.full(len(third), "", object)
+    sack = facts.flow_values("sack_agreed", third.key) == 1
+    out[sack & (sent_above(facts, third) < DUPACK_THRESHOLD)] = "few_above"
     out[filled] = "filled_without_retransmission"
     out[(facts.flow_values("sack_agreed", third.key) == 0) & has_data_between(facts, third)] = "data_between"
     blocks = facts.flow_values("sack_packets", third.key ^ 1)
-    out[(facts.flow_values("sack_agreed", third.key) == 1) & (blocks == 0)] = "no_sack_blocks"
+    out[sack & (blocks == 0)] = "no_sack_blocks"
     spurious = copies.take(copies["spurious"] == 1).sorted_by("t_ns")
     if len(spurious) >= DUPACK_THRESHOLD:
         newest = spurious.last_until("t_ns", third.key, third["t_ns"])

@@ -7,7 +7,6 @@ import numpy as np
 
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
-    DUPACK_THRESHOLD,
     NULL,
     TIMERS,
     Acks,
@@ -22,6 +21,7 @@ from wlanlens.detection.toolkit import (
     duration,
     moment,
     sent_up_to,
+    third_dupacks,
 )
 from wlanlens.registry import detector
 
@@ -36,6 +36,7 @@ _UNSEEN = (
     "a capture at the sender would."
 )
 _OPEN = "this capture does not show whether it had been lost."
+_CUT = "the capture ends before all of it was acknowledged, and more data may have followed."
 
 
 @detector(
@@ -65,9 +66,9 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float =
 
     How it decides
     --------------
-    A genuine expiry in `timeouts`, or a tail loss probe that was not spurious and that no expiry follows before its ACK. Since
-    the last data fewer than three duplicate ACKs in a row arrived, and no new data was sent until everything sent before
-    was acknowledged.
+    A genuine expiry in `timeouts`, or a tail loss probe that was not spurious and that no expiry follows before its ACK. Fewer
+    than three duplicate ACKs in a row had requested the missing byte, and no new data was sent until everything sent before
+    was acknowledged; undecided where the capture ends before that.
     `quiet_ms`: no new data within this time after that ACK either: otherwise the transfer was blocked in its middle, not at its
     end. 50 ms is above a sender's reaction and below most pauses of an application.
     `handshake_factor`: away from the sender new data arrives a round trip after the ACK; this many round trips of the
@@ -97,22 +98,19 @@ class _Quiet:
     def __init__(self, facts: Facts, quiet_ns: int, handshake_factor: float) -> None:
         self._facts, self._quiet_ns, self._factor = facts, quiet_ns, handshake_factor
 
-    def at_end(self, keys: Array, since: Array, t: Array, end: Array) -> tuple[Array, Array, Array]:
-        """Whether no new data was sent from `t` until byte `end` was acknowledged and the quiet time after that, and no
-        three duplicate ACKs arrived from `since` on; time (`NULL`: never) and packet of that ACK."""
+    def at_end(self, keys: Array, packet: Array, t: Array, end: Array) -> tuple[Array, Array, Array]:
+        """Whether no new data was sent from `t`, the time of a retransmission, until byte `end` was acknowledged and the quiet time
+        after that, and three duplicate ACKs had not requested the left edge; time (`NULL`: never) and packet of that ACK."""
         facts, acks = self._facts, self._facts.cached(Acks)
         covering = acks.first_covering(keys, sent_up_to(facts, keys, end))
         answered = acks.t_ns(covering)
-        dupacks = facts.rows(
-            "segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1
-        )
-        dupacks = dupacks.take(dupacks["dupacks"] >= DUPACK_THRESHOLD)
         rtt = facts.flow_values("handshake_rtt_ns", keys)
         away = facts.tap_away_from_sender(keys) & (rtt != NULL)
         quiet = self._quiet_ns + np.where(away, (self._factor * rtt).astype(np.int64), 0)
         until = np.where(answered == NULL, _NEVER, answered + quiet)
         newer = self._new_data(keys).any_between("t_ns", keys, t + 1, until)
-        return ~newer & ~dupacks.any_between("t_ns", keys ^ 1, since, t), answered, acks.packet(covering)
+        edge = acks.highest_before(keys, packet)
+        return ~newer & ~_requested(facts, keys, edge, t), answered, acks.packet(covering)
 
     def may_be_unseen(self, keys: Array, t: Array) -> Array:
         """Whether the tap is away from the sender and new data came later: a copy of it may have been lost before the tap."""
@@ -124,15 +122,26 @@ class _Quiet:
         return self._facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=keys)
 
 
+def _requested(facts: Facts, keys: Array, edge: Array, t: Array) -> Array:
+    """Whether three duplicate ACKs had requested this byte before this time."""
+    third = third_dupacks(facts).sorted_by("rel_ack", "t_ns")
+    if not len(third):
+        return np.zeros(len(keys), bool)
+    again = (third.key[1:] == third.key[:-1]) & (third["rel_ack"][1:] == third["rel_ack"][:-1])
+    third = third.take(~np.concatenate(([False], again)))
+    at = np.maximum(third.last_until("rel_ack", keys, edge), 0)
+    return np.asarray((third.key[at] == keys) & (third["rel_ack"][at] == edge) & (third["t_ns"][at] <= t))
+
+
 def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
     last = runs.rows.take(runs.last)
     # Without an ACK to the end nobody can say whether the application had more to send: that is no_answer.
     which = np.flatnonzero(runs.answered & ~runs.spurious[runs.last] & (last["rel_seq"] > 0))
     if not len(which):
         return
-    rows, key, start, t = runs.rows, runs.key[which], runs.t_start_ns[which], last["t_ns"][which]
-    tail, _, _ = quiet.at_end(key, start, t, (last["rel_seq"] + last["flight_bytes"])[which])
-    genuine, unseen = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t)
+    rows, key, t = runs.rows, runs.key[which], last["t_ns"][which]
+    tail, answered, _ = quiet.at_end(key, last["packet"][which], t, (last["rel_seq"] + last["flight_bytes"])[which])
+    genuine, unseen, cut = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t), answered == NULL
 
     def describe(i: int) -> Description:
         part, wait_s = runs.members(int(lost[i])), float(wait[i])
@@ -149,11 +158,12 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
             confidence=0.95,
         )
 
-    lost = which[tail & genuine & ~unseen]
+    lost = which[tail & genuine & ~unseen & ~cut]
     wait, packet = (last["t_ns"] - runs.t_start_ns)[lost] / 1e9, last["packet"][lost]
     cases = Cases(facts, CODE, runs.key[lost], runs.t_start_ns[lost], runs.t_end_ns[lost], wait, packet, "timeouts")
     yield from cases.findings(describe, what="a lost tail")
-    for n, why in ((which[tail & ~genuine], _OPEN), (which[tail & genuine & unseen], _UNSEEN)):
+    open_ = ((~genuine, _OPEN), (genuine & unseen, _UNSEEN), (genuine & ~unseen & cut, _CUT))
+    for n, why in ((which[tail & case], why) for case, why in open_):
         if len(n):
             text = f"The timer retransmitted the end of a transfer; {why}"
             yield facts.undecided(CODE, runs.key[n], text, t_start_ns=runs.t_start_ns[n], t_end_ns=runs.t_end_ns[n])
@@ -171,16 +181,16 @@ def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
         return
     t, start = probes["t_ns"], probes["t_ns"] - np.maximum(probes["since_previous_ns"], 0)
     end = probes["rel_seq"] + np.maximum(probes["len"], 1)
-    tail, answered, packet = quiet.at_end(probes.key, start, t, end)
-    later = np.where(answered == NULL, _NEVER, answered - 1)
-    # A later expiry found it.
-    tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
+    tail, answered, packet = quiet.at_end(probes.key, probes["packet"], t, end)
+    # Without an ACK to the end nobody knows whether more was to come; or a later expiry found it.
+    tail &= answered != NULL
+    tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, answered - 1)
     known, unseen = probes["spurious"] == 0, quiet.may_be_unseen(probes.key, t)
     lost = np.flatnonzero(tail & known & ~unseen)
-    for case, why in ((tail & ~known & (answered != NULL), _OPEN), (tail & known & unseen, _UNSEEN)):
+    for case, why in ((tail & ~known, _OPEN), (tail & known & unseen, _UNSEEN)):
         if case.any():
             text = f"A probe retransmitted the end of a transfer; {why}"
-            yield facts.undecided(CODE, probes.key[case], text, t_start_ns=start[case], t_end_ns=t[case])
+            yield facts.undecided(CODE, probes.key[case], text, t_start_ns=start[case], t_end_ns=answered[case])
 
     def describe(i: int) -> Description:
         n, wait_s = int(lost[i]), float(wait[i])
@@ -198,6 +208,6 @@ def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
             confidence=0.9,
         )
 
-    wait, ends = (t - start)[lost] / 1e9, np.where(answered == NULL, t, answered)[lost]
-    cases = Cases(facts, CODE, probes.key[lost], start[lost], ends, wait, probes["packet"][lost])
+    wait = (t - start)[lost] / 1e9
+    cases = Cases(facts, CODE, probes.key[lost], start[lost], answered[lost], wait, probes["packet"][lost])
     yield from cases.findings(describe, what="a lost tail")

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expiry:
-    """One expiry of the retransmission timer: time, byte, timer value and its doublings, and whether that byte had arrived."""
+    """One expiry of the retransmission timer: time, byte, timer value and its doublings, and whether that byte had arrived.
+
+    The last data before it passed the tap at `silent_from_ns`; TCP had made it at `last_made_ns`, before the device's queue.
+    """
 
     t_ns: int
     rel_seq: int
     rto_ns: int
     silent_from_ns: int
+    last_made_ns: int
     arrived: bool
     backoff: int
 
@@ -132,11 +136,14 @@ class Side:
         known = (came != NEVER) & (rtt > 0)
         return came[known], rtt[known]
 
-    def last_sent_ns(self, before_ns: int) -> int:
-        """Time at which data last passed the sender's tap before `t_ns`."""
+    def _last_sent(self, before_ns: int) -> tuple[int, int]:
+        """When data last passed the sender's tap before a time, and when TCP had made it."""
         t = self.data["t_tap_ns"]
-        earlier = t[(t != NEVER) & (t < before_ns)]
-        return int(earlier.max()) if len(earlier) else before_ns
+        earlier = np.flatnonzero((t != NEVER) & (t < before_ns))
+        if not len(earlier):
+            return before_ns, before_ns
+        last = earlier[t[earlier].argmax()]
+        return int(t[last]), int(self.data["t_made_ns"][last])
 
     def arrived(self, byte: int, made_before_ns: int) -> bool:
         """Whether a copy of this byte created before a time reached the receiver, at any time."""
@@ -172,7 +179,7 @@ class Side:
                 t,
                 int(e["rel_seq"]),
                 int(e["rto_ns"]),
-                self.last_sent_ns(t),
+                *self._last_sent(t),
                 self.arrived(int(e["rel_seq"]), t),
                 int(e["backoff"] or 0),
             )

@@ -54,9 +54,10 @@ def findings(facts: Truth) -> list[Finding]:
     The receiver's timer fired for the single segment in flight: everything else outstanding had been marked lost at a
     timeout. The receiver's window had room for another segment, and the sender had data: it sent as soon as the ACK came.
 
-    A wait is clear if the segment was sent once (an ACK does not say which of two copies it answers) and was queued for less
-    time than the timer took, and if the next one left the device at once, as of a sender that waited for the ACK. With too
-    few clear waits the event need not be found; nor does a single wait where the path delayed the packets around it by a
+    A wait is clear if the segment was sent once (an ACK does not say which of two copies it answers), if the timer took longer
+    than all else that delayed the ACK, if another segment was acknowledged sooner, and if the next segment left the device at once,
+    as of a sender that waited for the ACK. There is one finding for the clear waits, and one for all that need not be found. With too few
+    clear waits there is none but the latter; nor where the path delayed the packets around a single wait by a
     comparable time or no others were answered (`_CALM`, `_AROUND`): one late ACK looks like another.
     """
     import pyarrow.compute as pc
@@ -77,7 +78,7 @@ def findings(facts: Truth) -> list[Finding]:
         data = p.filter(pc.and_(pc.equal(p["direction"], there), pc.greater(p["len_bytes"], 0)))
         acks = p.filter(pc.equal(p["direction"], back))
         made, seq, size, arrived = (np.asarray(data[c]) for c in ("t_made_ns", "rel_seq", "len_bytes", "t_end_ns"))
-        queued, tap = (numbers(data[c]) for c in ("queued_ns", "t_tap_ns"))
+        tap = numbers(data["t_tap_ns"])
         there_too = among(data["fate"], "delivered")
         ack_made, ack, ack_came = (np.asarray(acks[c]) for c in ("t_made_ns", "rel_ack", "t_end_ns"))
         # Windows and ACKs that the sender had received, by time.
@@ -86,7 +87,10 @@ def findings(facts: Truth) -> list[Finding]:
         acked_at, acked = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))
         timeouts = np.asarray(expired.filter(mine)["t_ns"])
-        filled = side(facts, flow, there).window_filled(np.array([e["t_ns"] for e in fired]))
+        sender = side(facts, flow, there)
+        filled = sender.window_filled(np.array([e["t_ns"] for e in fired]))
+        seen_ns = int(sender.round_trips()[1].min(initial=1 << 62))
+        least_ns = int((arrived - tap)[there_too].min(initial=1 << 62)) + int((ack_came - ack_made)[here].min())
         waits = []
         for e, no_room in zip(fired, filled.tolist(), strict=True):
             if no_room:
@@ -113,7 +117,9 @@ def findings(facts: Truth) -> list[Finding]:
                 timed = int(np.flatnonzero(copies)[arrived[:sent][copies].argmax()])
                 begun = int(arrived[timed])
                 wait = int(e["t_ns"]) - begun
-                clear = int((seq == seq[last]).sum()) == 1 and max(int(queued[last]), _SHORT_NS) <= wait
+                took = came - int(tap[timed])
+                clear = int((seq == seq[last]).sum()) == 1 and max(took - wait - least_ns, _SHORT_NS) <= wait
+                clear &= took - seen_ns >= _SHORT_NS
                 clear &= 0 <= int(tap[sent]) - came <= _QUEUED_NS
                 near = slice(last, last + _AROUND), slice(max(0, said - 1), said + _AROUND)
                 forth, home = (
@@ -122,24 +128,28 @@ def findings(facts: Truth) -> list[Finding]:
                 )
                 calm = min(len(forth), len(home)) > 2 and np.ptp(forth) + np.ptp(home) <= _CALM * wait
                 waits.append(_Wait(int(tap[timed]), came, wait, int(seq[last]), clear, bool(calm)))
-        if not _enough(waits):
-            continue
-        cost_s = sum(w.timer_ns for w in waits) / 1e9
-        start, end = waits[0].sent_ns, waits[-1].acked_ns
-        found.append(
-            Finding(
-                code="delayed_ack_deadlock",
-                t_start_ns=start,
-                t_end_ns=end,
-                capture="sender.pcap",
-                subject=facts.subject(flow, there),
-                severity=severity(cost_s, (end - start) / 1e9),
-                confidence=1.0 if _shows([w for w in waits if w.clear]) else MAY_BE_MISSED,
-                cost_s=cost_s,
-                values={"waits_count": len(waits)},
-                sentence=f"A single segment waited for the delayed-ACK timer {times(len(waits))}.",
-                flow=flow,
-                direction=there,
-            )
-        )
+        shown = [w for w in waits if w.clear]
+        if _shows(shown):
+            found.append(_finding(facts, flow, there, shown, 1.0))
+        if _enough(waits) and not (_shows(shown) and len(shown) == len(waits)):
+            found.append(_finding(facts, flow, there, waits, MAY_BE_MISSED))
     return found
+
+
+def _finding(facts: Truth, flow: int, direction: str, waits: Sequence[_Wait], confidence: float) -> Finding:
+    cost_s = sum(w.timer_ns for w in waits) / 1e9
+    start, end = waits[0].sent_ns, waits[-1].acked_ns
+    return Finding(
+        code="delayed_ack_deadlock",
+        t_start_ns=start,
+        t_end_ns=end,
+        capture="sender.pcap",
+        subject=facts.subject(flow, direction),
+        severity=severity(cost_s, (end - start) / 1e9),
+        confidence=confidence,
+        cost_s=cost_s,
+        values={"waits_count": len(waits)},
+        sentence=f"A single segment waited for the delayed-ACK timer {times(len(waits))}.",
+        flow=flow,
+        direction=direction,
+    )

@@ -38,5 +38,5 @@ def _kept(before: Run | None, run: Run) -> bool:
     if before is None or before.progress_ns is None:
         return False
     # The timer of a SYN is no estimate: a longer one after it may be the first measured, without backoff.
-    measured = before.expiries[0].rel_seq > 0 and first.silent_from_ns <= before.progress_ns
+    measured = before.expiries[0].rel_seq > 0 and first.last_made_ns <= before.progress_ns
     return first.backoff > 0 or (measured and first.rto_ns > _KEPT * before.expiries[0].rto_ns)

@@ -1,4 +1,4 @@
-"""Third duplicate ACKs without a fast retransmit; the simulated sender is always right."""
+"""Third duplicate ACKs that no fast retransmit answered; the simulated sender is always right."""
 
 from __future__ import annotations
 
@@ -29,11 +29,18 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
-    """Time of the third ACK that repeats `seq` after later data had left the device; None: fewer than three.
+    """Time of the third ACK that repeats `seq` after later data had left the device; None: fewer than three, or answered.
 
-    Data that waits in the device's queue is not outstanding on the line, so its ACK is no duplicate there.
+    Data that waits in the device's queue is not outstanding on the line, so its ACK is no duplicate there. A sender that has seen
+    reordering waits for more than three duplicate ACKs; its fast retransmit answers the third one, too.
     """
     d, b = side.data, side.back
+    if any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events):
+        return None
+    acked, timeouts = side.reached_ns(seq + 1), [e["t_ns"] for e in side.events if e["what"] == "timeout"]
+    copies = d["t_made_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] >= t_ns)]
+    if (~np.isin(copies, timeouts) & (copies < (acked or 1 << 62))).any():
+        return None
     if seq == 1 and max(int((x["rel_seq"] == 0).sum()) for x in (d, b)) > 1:
         # Each copy of a SYN or SYN-ACK is answered with an ACK of byte 1: these request nothing.
         return None

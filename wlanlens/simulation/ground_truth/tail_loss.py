@@ -36,7 +36,7 @@ def findings(facts: Truth) -> list[Finding]:
 def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
     last, start = run.expiries[-1], run.expiries[0].silent_from_ns
     # Until its ACK arrives, the loss is unknown.
-    if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
+    if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(facts, side, last.t_ns):
         return []
     end = max(run.progress_ns, last.t_ns)
     event = finding(
@@ -55,7 +55,7 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
         # A copy that the device's queue dropped was never sent: the wait did not begin with it.
         copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t) & (d["t_tap_ns"] != NEVER)]
         came = side.reached_ns(int(d["end"][i]))
-        if len(copies) and came is not None and _ends(side, int(copies.max()), t):
+        if len(copies) and came is not None and _ends(facts, side, t):
             start = int(copies.max())
             event = finding(
                 facts, side, "tail_loss", start, came, (t - start) / 1e9,
@@ -65,15 +65,19 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
     return found
 
 
-def _ends(side: Side, since_ns: int, t_ns: int) -> bool:
-    """Whether no new data followed the data sent until `t_ns`, and fewer than three duplicate ACKs came before."""
+def _ends(facts: Truth, side: Side, t_ns: int) -> bool:
+    """Whether no new data followed the data sent until `t_ns`, and fewer than three duplicate ACKs of its left edge came before.
+
+    An application that always has more data has no last segment.
+    """
     d, b = side.data, side.back
+    if side.direction == "a2b" and facts.world.flows[side.flow].application["kind"] == "bulk":
+        return False
     end = int(d["end"][d["t_made_ns"] < t_ns].max())
     came = side.reached_ns(end)
     new = d["end"] > end
     until = came + _QUIET_NS if came is not None else 1 << 62
     if bool((new & (d["t_made_ns"] > t_ns) & (d["t_made_ns"] <= until)).any()):
         return False
-    acked = side.acked_at(t_ns)
-    repeated = b["delivered"] & (b["rel_ack"] == acked) & (b["t_end_ns"] >= since_ns) & (b["t_end_ns"] <= t_ns)
+    repeated = b["delivered"] & (b["rel_ack"] == side.acked_at(t_ns)) & (b["t_end_ns"] <= t_ns)
     return int(repeated.sum()) < 4

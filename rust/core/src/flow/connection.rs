@@ -92,6 +92,7 @@ impl Connection {
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
         let (syn, fin, rst) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::FIN != 0, tcp.flags & flags::RST != 0);
         let span = i64::from(payload) + i64::from(syn) + i64::from(fin);
+        peer.resets = if rst { peer.resets.saturating_add(1) } else { 0 };
 
         me.tally.packets += 1;
         me.tally.wire_bytes += u64::from(p.wire_bytes);

@@ -214,6 +214,8 @@ pub struct SenderState {
     pub behind: bool,
     /// Data of its peer is outstanding: what is echoed may be older than the latest ACK (RFC 7323 section 4.3).
     pub peer_waits: bool,
+    /// Resets that its peer has sent, and nothing else since.
+    pub resets: u32,
 
     // When it is acknowledged.
     pub ts_clock: TimestampClock,

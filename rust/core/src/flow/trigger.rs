@@ -20,6 +20,9 @@ const LONGEST_ACK_DELAY_NS: i64 = 500 * MS;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 const LONGEST_PATH_NS: i64 = 60_000 * MS;
 
+/// A reset ends a connection with its timers (RFC 9293 section 3.10.7.4): who sends on is no TCP. One may be lost behind the tap.
+const ENOUGH_RESETS: u32 = 2;
+
 /// What the tap saw before a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
@@ -67,7 +70,10 @@ impl SenderState {
             _ if self.near_sender && (!self.behind || self.peer_waits) => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
-        let (trigger, evidence) = causes.named(s.sack_ok && self.tally.sack_acks > 0, v.head, v.report);
+        let (trigger, evidence) = match self.resets < ENOUGH_RESETS {
+            true => causes.named(s.sack_ok && self.tally.sack_acks > 0, v.head, v.report),
+            false => (Trigger::Undecided, Evidence::NoAckSeen),
+        };
         if trigger == Trigger::GoBackN {
             self.end_frto();
         }

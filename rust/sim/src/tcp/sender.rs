@@ -89,7 +89,7 @@ pub enum Event {
     },
     RecoveryUndone,
     RecoveryEnded,
-    /// The third duplicate ACK for `seq` came without a retransmission.
+    /// The third duplicate ACK for `seq` came, which had not been retransmitted in this recovery: a fast retransmit may follow.
     ThirdDuplicate {
         seq: u64,
     },

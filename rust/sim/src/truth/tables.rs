@@ -102,7 +102,7 @@ impl Truth {
                 ("direction", "Direction: a2b or b2a, where a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout; loss_state: after a timeout, and after each ACK of new data in the recovery that follows; timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (the peer's window limits the sender), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter held this flow's packets of this direction.",
+                    "timeout; loss_state: after a timeout, and after each ACK of new data in the recovery that follows; timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate: the third duplicate ACK of a segment that was not retransmitted in this recovery; window_probe, window_filled and window_closed (the peer's window limits the sender), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter held this flow's packets of this direction.",
                     Arc::new(names),
                     false,
                 ),

@@ -167,3 +167,16 @@ fn a_late_answer_to_repeated_syns_is_no_measure_of_the_path() {
     }
     assert_eq!(s.run().names("timeouts", "kind", TIMEOUT_KINDS), ["undecided"; 2]);
 }
+
+#[test]
+fn what_is_sent_on_after_resets_is_sent_by_no_timer() {
+    for (resets, trigger) in [(1, "rto"), (2, "undecided")] {
+        let mut s = Script::new(false);
+        s.data(30.0, 0);
+        for n in 0..resets {
+            s.push(50.0 + f64::from(n), false, 5000, 0, flags::RST, 0, &[], None);
+        }
+        s.data(1500.0, 0);
+        assert_eq!(s.run().resends()[0].0, trigger);
+    }
+}

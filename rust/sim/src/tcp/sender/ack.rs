@@ -73,11 +73,9 @@ impl Sender {
         facts.delivered = self.delivered(&facts);
         self.update_state(config, s, &mut facts);
         self.update_cwnd(config, &facts);
-        // After a timeout a retransmitted segment is not retransmitted for duplicate ACKs.
+        // In fast recovery a segment is retransmitted once; after a timeout not for duplicate ACKs.
         let after_timeout = self.state == State::Loss;
-        if self.consecutive_dupacks == 3
-            && self.scoreboard.first().is_some_and(|e| if e.retransmitted { after_timeout } else { !e.lost })
-        {
+        if self.consecutive_dupacks == 3 && self.scoreboard.first().is_some_and(|e| !e.retransmitted || after_timeout) {
             self.events.push(Event::ThirdDuplicate { seq: self.una });
         }
         if advanced {
