@@ -101,11 +101,12 @@ class LinkLayer:
 
     def __init__(self, below: Mapping[str, pa.Table]) -> None:
         links = below["links"].filter(known(below["links"].column("flow")))
-        names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "mac_ack_t_ns", "usb_packet", "t_end_ns", "payload_bytes")
+        names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet", "payload_bytes")
         self._links = {name: _numbers(links, name) for name in names}
         self._links["back"] = coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64)
         times = np.stack([_numbers(links, f"{point}_t_ns") for point in POINTS])
         self._links["first"] = np.where(times == _NONE, np.iinfo(np.int64).max, times).min(axis=0)
+        self._links["latest"] = times.max(axis=0)
         self._air(below["frames"], below["exchanges"])
         self._urbs = {name: _numbers(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
         self._urbs = _rows(self._urbs, self._urbs["ip_packet"] != _NONE)
@@ -147,7 +148,7 @@ class LinkLayer:
         self._links["air_begin"] = self.busy.joined(SIFS_NS).began(self._links["air_start"])
         # Of a transmission whose MAC acknowledgment was not heard, its own end.
         last = np.maximum(self._links["air_last_ns"], self._links["air_t_ns"]) + longest * (1 - shift)
-        self._links["air_end"] = np.maximum(last, self._links["mac_ack_t_ns"])
+        self._links["air_end"] = np.maximum(last, _at(mine["t_last_ns"], mine["t_ack_ns"], self._links["air_last_ns"]))
         self._useful = {
             "flow": mine["flow"],
             "start": self.busy.joined(SIFS_NS).began(mine["t_last_ns"] - data * shift),
@@ -200,7 +201,7 @@ class LinkLayer:
         if not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
         spans = Spans.of(begin, end).joined(TURN_NS)
-        arrival = np.maximum(end, links["t_end_ns"])
+        arrival = np.maximum(end, links["latest"])
         # The first arrival of data in each, and of the answers made after it the first that was back.
         of = np.searchsorted(spans.start, begin[data], side="right") - 1
         first = np.full(len(spans.start), np.iinfo(np.int64).max)
@@ -220,11 +221,11 @@ class LinkLayer:
         links = self._links
         raw = np.maximum(links["first"], np.minimum(self._completed(links), links["air_begin"]))
         heard = links["air_t_ns"] != _NONE
-        arrived = heard & (links["t_end_ns"] > np.maximum(links["air_t_ns"], links["air_last_ns"]))
+        arrived = heard & (links["latest"] > np.maximum(links["air_t_ns"], links["air_last_ns"]))
         none = np.int64(2**62)
         to_air, from_air = np.full(self._hosts + 1, none), np.full(self._hosts + 1, none)
         np.minimum.at(to_air, links["source"][heard], (links["air_begin"] - raw)[heard])
-        np.minimum.at(from_air, links["target"][arrived], (links["t_end_ns"] - links["air_end"])[arrived])
+        np.minimum.at(from_air, links["target"][arrived], (links["latest"] - links["air_end"])[arrived])
         to_air[to_air == none] = 0
         from_air = np.where(from_air == none, -to_air, from_air)
         own = np.maximum(0, to_air + from_air - TURN_NS) - from_air
