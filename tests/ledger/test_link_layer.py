@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wlanlens as wl
 from tests.detectors.together import aligned, given
 from wlanlens.ledger import ledger
 from wlanlens.ledger.link_layer import ACCESS_NS, SIFS_NS, Spans
 from wlanlens.simulation.applications import bulk
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World
 from wlanlens.simulation.scenario import Scenario
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.trace import Trace
@@ -24,10 +25,14 @@ def shares(trace: Trace) -> dict[str, float]:
     rough = ledger.from_intervals(judged.table("intervals"), judged.table("timeouts"))
     fine = trace.table("ledger")
     assert sum(ledger.sums(fine)) == sum(ledger.sums(rough))
-    # Time in other categories does not change.
+    # Time in other categories does not change, but that windows and delayed ACKs limit nothing while the air is full.
     before, after = ledger.totals(rough), ledger.totals(fine)
     kept = {name: ns for name, ns in after.items() if not name.startswith("air_") and name not in ("usb", "path")}
-    assert kept == {name: ns for name, ns in before.items() if name != "path"}
+    limits = ("slow_start", "receiver_window", "delayed_ack")
+    assert {name: ns for name, ns in kept.items() if name not in limits} == {
+        name: ns for name, ns in before.items() if name not in ("path", *limits)
+    }
+    assert all(kept.get(name, 0) <= before.get(name, 0) for name in limits)
     rows = fine.to_pandas()
     for _, one in rows.groupby(["flow", "direction"], observed=True):
         assert (one.t_end_ns > one.t_start_ns).all()
@@ -50,6 +55,36 @@ def test_time_of_a_slow_air_is_air_although_transfers_wait_on_the_bus(tmp_path: 
     got = shares(aligned(run(tmp_path, "slow_air_over_usb", duration_s=4.0)))
     assert got["air_useful"] > 0.9
     assert got["usb"] < 0.05
+
+
+def one_segment_window(wire_delay_s: float) -> World:
+    """A window of one segment, and an ACK for each: over the air alone, or with a line before it."""
+    tcp = Tcp(receive_window_bytes=1448, delayed_ack_segments=1)
+    if not wire_delay_s:
+        stations = tuple(Station(node=i, rts_threshold_bytes=0) for i in (0, 1))
+        cell = Cell(stations, ad_hoc=True, beacons=False)
+        return World(nodes=(Node("sender"), Node("receiver")), cell=cell, flows=(Flow(0, 1, bulk(), tcp=tcp),))
+    return World(
+        nodes=(Node("sender"), Node("receiver"), Node("access point")),
+        cell=Cell((Station(node=2, access_point=True), Station(node=1)), beacons=False),
+        wires=(Wire(0, 2, rate_bps=1e9, delay_s=wire_delay_s),),
+        flows=(Flow(0, 1, bulk(), tcp=tcp),),
+    )
+
+
+def test_a_window_limits_nothing_while_the_air_is_full(tmp_path: Path) -> None:
+    # A data frame or its ACK is always on the air, with RTS and CTS: a larger window would have to wait for it.
+    got = shares(aligned(run(tmp_path / "air", given(one_segment_window(0.0), 2.0))))
+    assert got.get("receiver_window", 0.0) < 0.02
+    assert got["air_useful"] > 0.8
+    # The sender alone does not know that the path is the air.
+    alone = wl.align([tmp_path / "air" / "sender.pcap"])
+    assert ledger.totals(alone.table("ledger"))["receiver_window"] > 1.9e9
+
+
+def test_a_window_limits_while_packets_are_on_a_line(tmp_path: Path) -> None:
+    got = shares(aligned(run(tmp_path, given(one_segment_window(0.001), 2.0))))
+    assert got["receiver_window"] > 0.95
 
 
 def test_time_of_retries_agrees_with_the_truth(tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ CATEGORY_OF_STATE = {
     "undecided": "unknown",
 }
 
+#: States of a sender that a link is not known to limit: the air may be full of its packets all the same.
+LIMITED = ("window_limited", "slow_start", "delayed_ack")
+
 #: Kinds of timeout after which nothing had to be retransmitted.
 SPURIOUS_KINDS = ("spurious", "ack_lost")
 
@@ -77,6 +80,12 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
         # Of each round trip the least one is the path's own.
         queued[mine] = (length * (1 - minimum[mine] / rtt[mine])).astype(np.int64)
     return categories, queued
+
+
+def limited(intervals: pa.Table) -> Array:
+    """Intervals in which a window or a delayed ACK kept the sender's data back (`LIMITED`)."""
+    state, states = _codes(intervals.column("state"))
+    return np.isin(state, [i for i, name in enumerate(states) if name in LIMITED])
 
 
 def _replace(categories: Array, which: Array, old: str, new: str) -> None:

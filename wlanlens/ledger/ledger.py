@@ -106,22 +106,25 @@ def from_intervals(
     start: Array = filled(intervals.column("t_start_ns"))
     end: Array = filled(intervals.column("t_end_ns"))
     category, queued = classify.assign(intervals, timeouts, recoveries)
+    limited: Array = classify.limited(intervals)
 
     if unanswered:
         number = {name: i for i, name in enumerate(capture.dictionary.to_pylist())}
         keys = np.array([(number[name] << 32) + n for name, n in unanswered if name in number], np.int64)
         alone = np.isin((who << 32) + flow, keys) & (category != CATEGORIES.index("handshake"))
         category, queued = np.where(alone, CATEGORIES.index("unknown"), category), np.where(alone, 0, queued)
+        limited &= ~alone
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
-    who, flow, back, start, end, category, queued = (a[order] for a in (who, flow, back, start, end, category, queued))
+    who, flow, back, start, end = (a[order] for a in (who, flow, back, start, end))
+    category, queued, limited = category[order], queued[order], limited[order]
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
     if queued.any():
         row, start, end, category = _with_queue(start, end, category, queued)
-        who, flow, back = who[row], flow[row], back[row]
+        who, flow, back, limited = who[row], flow[row], back[row], limited[row]
         same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
-        row, start, end, category = link_layer.divide(flow, start, end, category, below)
+        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
         who, flow, back = who[row], flow[row], back[row]
         same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
 

@@ -3,6 +3,8 @@
 With several captures the ledger's category `path` is divided by where the connection's packets were: on the air
 (`air_useful`: the transmission that arrived, its acknowledgment and the channel access before it; `air_retries`: from a
 packet's first transmission to its last), waiting while others used the air (`air_others`), or on the USB bus (`usb`).
+
+A window or slow start limits nothing while the air is full of the connection's packets: that time is the path's, too.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import filled, find, integers, narrow
+from wlanlens.tables.columns import coded, filled, find, integers, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +34,10 @@ ACCESS_NS = 670_000
 #: The frames of one exchange (RTS, CTS, data, ACK) are a SIFS apart, 10 or 16 us; before any other frame the channel is
 #: idle for a SIFS and a slot at least, 19 us (IEEE 802.11: 10.3.2.3).
 SIFS_NS = 18_000
+
+#: From the end of one packet's exchange to the time at which the next one waits, which it caused: DIFS, 50 us (802.11b), and
+#: as much for the hosts and for clocks.
+TURN_NS = 100_000
 
 #: The categories in their order inside a piece; the remaining time stays `path`.
 _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
@@ -95,13 +101,15 @@ class LinkLayer:
 
     def __init__(self, below: Mapping[str, pa.Table]) -> None:
         links = below["links"]
-        self._links = {
-            name: _numbers(links, name) for name in ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet")
-        }
+        names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet", "payload_bytes")
+        self._links = {name: _numbers(links, name) for name in names}
+        self._links["back"] = coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64)
         self._links["first"] = np.full(links.num_rows, _NEVER)
+        self._links["latest"] = np.full(links.num_rows, _NONE)
         for column in (links.column(f"{point}_t_ns") for point in POINTS):
             if column.null_count < len(column):
-                np.minimum(self._links["first"], integers(column, _NEVER), out=self._links["first"])
+                for name, extreme, none in (("first", np.minimum, _NEVER), ("latest", np.maximum, _NONE)):
+                    extreme(self._links[name], integers(column, none), out=self._links[name])
         of_tcp = self._links["flow"] != _NONE
         self._links = self._links if of_tcp.all() else _rows(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
@@ -111,6 +119,7 @@ class LinkLayer:
         self._links = _rows(self._links, order)
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
         self._urbs = _rows(self._urbs, order)
+        self._links["on_air"] = self._on_air()
 
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
         number, t = _numbers(frames, "packet"), _numbers(frames, "t_ns")
@@ -122,16 +131,29 @@ class LinkLayer:
         mine |= {"ack_packet": _numbers(exchanges, "ack_packet")}
         mine = _rows(mine, (mine["flow"] != _NONE) & (mine["t_last_ns"] != _NONE) & (mine["t_ack_ns"] != _NONE))
         data, ack = (_at(number, length, mine[name]) for name in ("last_packet", "ack_packet"))
-        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by
-        # about the ACK's airtime if they mark ends, by about the data frame's if they mark starts.
+        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by the
+        # ACK's airtime and a SIFS if they mark ends, by the data frame's and a SIFS if they mark starts.
         apart = mine["t_ack_ns"] - mine["t_last_ns"]
-        ends = bool(np.median(np.abs(apart - ack)) <= np.median(np.abs(apart - data))) if len(apart) else True
+        tells = np.abs(data - ack) > 2 * SIFS_NS
+        ends = bool(np.median((np.abs(apart - ack) - np.abs(apart - data))[tells]) <= 0) if tells.any() else True
         shift = int(ends)
         self.busy = Spans.of(t - length * shift, t + length * (1 - shift))
         # Whoever waits, waits for the idle slots before others' frames, too.
         self.used = self.busy.joined(ACCESS_NS)
         # The first transmission may be damaged, and then it is in no exchange.
-        self._links["air_start"] = self._links["air_t_ns"] - _at(number, length, self._links["air_packet"]) * shift
+        longest = _at(number, length, self._links["air_packet"])
+        self._links["air_start"] = self._links["air_t_ns"] - longest * shift
+        # The stations, or hosts behind an access point, between which each frame goes.
+        hosts = [numbers_of_texts(frames.column(name)) for name in ("sa", "da")]
+        names, codes = np.unique(np.concatenate(hosts), return_inverse=True)
+        self._hosts, (source, target) = len(names), np.split(codes, 2)
+        self._links["source"] = _at(number, source, self._links["air_packet"])
+        self._links["target"] = _at(number, target, self._links["air_packet"])
+        # With RTS and CTS before it.
+        self._links["air_begin"] = self.busy.joined(SIFS_NS).began(self._links["air_start"])
+        # Of a transmission whose MAC acknowledgment was not heard, its own end.
+        last = np.maximum(self._links["air_last_ns"], self._links["air_t_ns"]) + longest * (1 - shift)
+        self._links["air_end"] = np.maximum(last, _at(mine["t_last_ns"], mine["t_ack_ns"], self._links["air_last_ns"]))
         self._useful = {
             "flow": mine["flow"],
             "start": self.busy.joined(SIFS_NS).began(mine["t_last_ns"] - data * shift),
@@ -172,6 +194,58 @@ class LinkLayer:
         rows = _part(self._links, flow)
         return bool(((rows["air_t_ns"] != _NONE) | (rows["usb_packet"] != _NONE)).any())
 
+    def full(self, flow: int, back: int) -> Spans:
+        """When the air always had a packet of a connection, at least until an answer to the first data of it was back.
+
+        More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
+        """
+        links = _rows(_part(self._links, flow), _part(self._links, flow)["air_t_ns"] != _NONE)
+        begin, end = links["on_air"], links["air_end"]
+        data = (links["back"] == back) & (links["payload_bytes"] > 0)
+        answer = links["back"] != back
+        if not data.any() or not answer.any():
+            return Spans.of(begin[:0], end[:0])
+        spans = Spans.of(begin, end).joined(TURN_NS)
+        arrival = np.maximum(end, links["latest"])
+        # The first arrival of data in each, and of the answers made after it the first that was back.
+        of = np.searchsorted(spans.start, begin[data], side="right") - 1
+        first = np.full(len(spans.start), np.iinfo(np.int64).max)
+        np.minimum.at(first, of, arrival[data])
+        made = np.minimum(links["first"], links["air_begin"])[answer]
+        order = np.argsort(made, kind="stable")
+        earliest = np.append(np.minimum.accumulate(arrival[answer][order][::-1])[::-1], np.iinfo(np.int64).max)
+        whole = earliest[np.searchsorted(made[order], first)] <= spans.end
+        return Spans(spans.start[whole], spans.end[whole])
+
+    def _on_air(self) -> Array:
+        """Since when each packet waits for the air.
+
+        The least times from a host to the air and from the air to it are the path's own; their sum does not depend on the
+        host's clock.
+        """
+        links = self._links
+        raw = np.maximum(links["first"], np.minimum(self._completed(links), links["air_begin"]))
+        heard = links["air_t_ns"] != _NONE
+        arrived = heard & (links["latest"] > np.maximum(links["air_t_ns"], links["air_last_ns"]))
+        none = np.int64(2**62)
+        to_air, from_air = np.full(self._hosts + 1, none), np.full(self._hosts + 1, none)
+        np.minimum.at(to_air, links["source"][heard], (links["air_begin"] - raw)[heard])
+        np.minimum.at(from_air, links["target"][arrived], (links["latest"] - links["air_end"])[arrived])
+        to_air[to_air == none] = 0
+        from_air = np.where(from_air == none, -to_air, from_air)
+        own = np.maximum(0, to_air + from_air - TURN_NS) - from_air
+        return np.asarray(np.minimum(raw + own[links["source"]], links["air_begin"]))
+
+    def _completed(self, links: dict[str, Array]) -> Array:
+        """When the adapter had each packet from its host."""
+        at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
+        out = np.full(len(at), _NONE)
+        hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
+        hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
+        sent = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
+        out[sent] = self._urbs["t_complete_ns"][at[sent]]
+        return out
+
     def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans]:
         """When packets of one connection were on the air, in retries, waiting for the air, and on the bus."""
         links, mine = _part(self._links, flow), _part(self._useful, flow)
@@ -197,17 +271,28 @@ class LinkLayer:
 
 
 def divide(
-    flow: Array, start: Array, end: Array, category: Array, below: Mapping[str, pa.Table]
+    flow: Array,
+    back: Array,
+    start: Array,
+    end: Array,
+    category: Array,
+    limited: Array,
+    below: Mapping[str, pa.Table],
 ) -> tuple[Array, Array, Array, Array]:
     """Divide intervals of category `path` by link; of each result the row it comes from, start, end and category.
 
-    Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost.
+    Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost. `limited`: intervals
+    in which a window or a delayed ACK kept data back, which are the path's while the air is full.
     """
     path = CATEGORIES.index("path")
-    mine = np.flatnonzero(category == path)
-    if not len(mine) or not _has_link_layer(below["links"]):
-        return np.arange(len(flow)), start, end, category
+    origin = np.arange(len(category))
+    if not (limited | (category == path)).any() or not _has_link_layer(below["links"]):
+        return origin, start, end, category
     link_layer = LinkLayer(below)
+    if limited.any():
+        origin, start, end, category = _full_air(link_layer, flow, back, start, end, category, limited)
+        flow = flow[origin]
+    mine = np.flatnonzero(category == path)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
     breaks = np.flatnonzero((np.diff(flow[mine]) != 0) | (start[mine][1:] < end[mine][:-1])) + 1
     for rows in np.split(mine, breaks):
@@ -223,6 +308,28 @@ def divide(
         codes = np.array([CATEGORIES.index(name) for name in _PARTS], category.dtype)
         parts.append((row[at], (until - lengths)[at, which], until[at, which], codes[which]))
     row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((b, a, row))
+    return origin[row[order]], a[order], b[order], code[order]
+
+
+def _full_air(
+    link_layer: LinkLayer, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The rows, those that a window or a delayed ACK limits cut where the air is full: there they are `path`."""
+    rows, begins, ends, codes = [np.flatnonzero(~limited)], [start[~limited]], [end[~limited]], [category[~limited]]
+    for one in np.unique(np.stack((flow[limited], back[limited])).astype(np.int64), axis=1).T:
+        mine = np.flatnonzero(limited & (flow == one[0]) & (back == one[1]))
+        full = link_layer.full(int(one[0]), int(one[1]))
+        bounds = np.unique(np.concatenate((start[mine], end[mine], full.start, full.end)))
+        low, high = bounds[:-1], bounds[1:]
+        at = np.searchsorted(start[mine], low, side="right") - 1
+        inside = (at >= 0) & (low < end[mine][at])
+        low, high, row = low[inside], high[inside], mine[at[inside]]
+        rows.append(row)
+        begins.append(low)
+        ends.append(high)
+        codes.append(np.where(full.holds(low), CATEGORIES.index("path"), category[row]).astype(category.dtype))
+    row, a, b, code = (np.concatenate(column) for column in (rows, begins, ends, codes))
     order = np.lexsort((b, a, row))
     return row[order], a[order], b[order], code[order]
 

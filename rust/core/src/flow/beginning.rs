@@ -62,6 +62,9 @@ impl Connection {
             let unheard = !reverse && self.handshake.answered.is_some_and(|t| done - t >= SYN_TIMEOUT_NS);
             let silent = (!sender.near_sender || unheard) && done - timeline.now() >= SYN_TIMEOUT_NS;
             timeline.pass(piece(done, if silent { State::Undecided } else { State::Handshake }));
+            if sender.near_sender && !reverse {
+                timeline.doubt_answer();
+            }
         }
         let sender = &self.senders[usize::from(reverse)];
         let hears = timeline.now().saturating_add(sender.hears_late(rest_ns)).min(t);

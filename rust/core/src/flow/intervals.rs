@@ -51,6 +51,8 @@ pub struct Timeline {
     acked_until: i64,
     /// Bytes in flight at a delayed-ACK stall among the open pieces while the path's speed is unknown: nothing is final.
     doubt: Option<i64>,
+    /// The answer to the SYN came as late as a timer of the peer sends it again: nothing is final until a round trip is known.
+    late_answer: bool,
     /// The state before a stall for a delayed ACK that no transmission has followed yet.
     stalled: Option<State>,
     /// The sender probed a closed window since its last transmission: it had data.
@@ -64,6 +66,9 @@ pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
 
 /// Pieces kept while a sender is silent. Above it the oldest are final. A silent sender receives only a few kinds of ACK.
 const OPEN_PIECES: usize = 64;
+
+/// After how long a SYN+ACK is sent again: after one timer of 1 s, two, or three (RFC 6298 sections 2.1 and 5.5); or of 3 s (RFC 1122).
+const SYN_TIMERS_NS: [i64; 4] = [1_000_000_000, 3_000_000_000, 7_000_000_000, 9_000_000_000];
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
@@ -85,6 +90,7 @@ impl Timeline {
             flight: 0,
             acked_until: start,
             doubt: None,
+            late_answer: false,
             stalled: None,
             probed: false,
         }
@@ -203,6 +209,31 @@ impl Timeline {
         }
     }
 
+    /// The handshake just passed: its end may be the answer of a timer.
+    pub fn doubt_answer(&mut self) {
+        let answer = self.open.last().filter(|p| p.state == State::Handshake);
+        self.late_answer = answer.is_some_and(|p| p.end - p.start >= SYN_TIMERS_NS[0]);
+    }
+
+    /// The first round trip of data is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
+    /// this round trip besides, was sent by the timer of the peer, whose first copies were lost.
+    pub fn settle_answer(&mut self, rtt: i64) {
+        if !std::mem::take(&mut self.late_answer) {
+            return;
+        }
+        let Some(i) = self.open.iter().position(|p| p.state == State::Handshake) else { return };
+        let p = self.open[i];
+        let by_timer = |timer: &i64| (*timer..=timer.saturating_add(rtt + rtt / 4)).contains(&(p.end - p.start));
+        if rtt * 2 > p.end - p.start || !SYN_TIMERS_NS.iter().any(by_timer) {
+            return;
+        }
+        let first = i == 0 || self.open[i - 1].state != State::BackoffWait && self.open[i - 1].state != State::RtoWait;
+        let state = if first { State::RtoWait } else { State::BackoffWait };
+        let expiry = SYN_TIMERS_NS.iter().rev().find(|timer| by_timer(timer)).map_or(p.end, |timer| p.start + timer);
+        self.open[i].start = expiry;
+        self.open.insert(i, Piece { end: expiry, state, packets: 0, acked: 0, rtt_sum: 0, rtt_count: 0, ..p });
+    }
+
     /// The sender was silent from `since` until its timer expired now: the whole time was a wait for the timer.
     pub fn was_timer_wait(&mut self, since: i64, state: State, timeout: u64) {
         self.was(since, state, Some(timeout));
@@ -247,10 +278,10 @@ impl Timeline {
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
         self.probed = false;
-        if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
+        if (self.doubt.is_some() || self.late_answer) && self.open.len() <= OPEN_PIECES {
             return;
         }
-        self.doubt = None;
+        (self.doubt, self.late_answer) = (None, false);
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let last = self.open.len().saturating_sub(1);
         if last > 0 {
@@ -264,7 +295,7 @@ impl Timeline {
     /// Limit the open list during a long silence of the sender.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
-            self.doubt = None;
+            (self.doubt, self.late_answer) = (None, false);
             self.open.remove(0).write(rows, flow, reverse);
         }
     }

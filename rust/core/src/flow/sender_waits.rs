@@ -185,6 +185,8 @@ impl SenderState {
 
     /// The capture ends. Nothing is outstanding: the sender had sent all, and at a tap away from it what followed is idle time or undecided.
     pub fn end_view(&mut self, timeline: &mut Timeline) {
+        // It did not wait for a last delayed ACK: it had sent all.
+        timeline.retract_stall();
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }

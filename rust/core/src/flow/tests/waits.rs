@@ -54,6 +54,38 @@ fn a_timer_of_a_syn() {
     assert_eq!(t.time_in("handshake"), 20_100_000);
 }
 
+/// A SYN whose answer comes after `late` s, a segment after it, and its ACK after `trip` ms.
+fn late_answer(late: i64, trip: f64) -> i64 {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(30.0 + trip, 1);
+    for p in &mut s.packets[1..] {
+        p.time_ns = p.time_ns.map(|t| t + late * 1000 * MS);
+    }
+    let t = s.run();
+    assert_eq!(t.time_in("handshake") + t.time_in("rto_wait"), late * 1000 * MS + 20_100_000, "{:?}", t.intervals());
+    t.time_in("rto_wait") / MS
+}
+
+#[test]
+fn an_answer_to_a_syn_by_the_timer_of_the_peer() {
+    assert_eq!(late_answer(1, 20.0), 1000);
+    assert_eq!(late_answer(3, 20.0), 3000);
+    // No timer is so long; and a path so long that its round trip explains half of it.
+    assert_eq!(late_answer(2, 20.0), 0);
+    assert_eq!(late_answer(1, 600.0), 0);
+}
+
+#[test]
+fn a_last_delayed_ack() {
+    // One segment, acknowledged late, and nothing after it: the sender had sent all, and did not wait to send more.
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(250.0, 1);
+    let t = s.run();
+    assert_eq!((t.time_in("slow_start"), t.time_in("delayed_ack")), (0, 0), "{:?}", t.intervals());
+}
+
 #[test]
 fn a_window_that_grows_on_a_full_path() {
     // Two segments are sent for each one that is acknowledged: the round trips grow far beyond the least.
