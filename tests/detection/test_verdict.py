@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.rows import intervals, table
@@ -244,6 +245,20 @@ def test_every_large_category_is_stated() -> None:
     assert verdict([("transfer", 8), ("slow_start", 2)]).sentence.endswith(
         "the path took 8 s (80 %); the rest: slow start 2 s (20 %)."
     )
+
+
+def test_the_rest_has_the_words_of_the_ledger() -> None:
+    rows = ledger.from_intervals(intervals([("rto_wait", 3.0), ("transfer", 7.0)]))
+    on_air = rows.set_column(
+        rows.column_names.index("category"),
+        rows.schema.field("category"),
+        pa.array(["air_useful" if c == "path" else c for c in rows.column("category").to_pylist()]).cast(
+            rows.schema.field("category").type
+        ),
+    )
+    trace = Trace.of_tables({"intervals": intervals([("rto_wait", 3.0), ("transfer", 7.0)])})
+    said = judge(trace, on_air, (), packets=9, connections=1).sentence
+    assert said.endswith("; the rest: useful airtime 7 s (70 %).")
 
 
 def test_refused_connections_are_named() -> None:

@@ -353,8 +353,7 @@ def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool) ->
 
 def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int, head: str) -> list[str]:
     """ "the rest: path transfer 3 s (75 %), slow start 0.5 s (12 %)": every large category that was not stated."""
-    left = Counter({c: ns for c, ns in categories.items() if c not in {*stated, *_PATH}})
-    left["path"] = sum(categories.get(c, 0) for c in _PATH if c not in stated)
+    left = Counter({c: ns for c, ns in categories.items() if c not in stated})
     large = [(c, ns) for c, ns in left.most_common() if ns >= STATED_SHARE * lifetime]
     said = ", ".join(f"{ledgers.PLAIN[c]} {share(ns, lifetime)}" for c, ns in large)
     return [f"{head}: {said}"] if said else []
