@@ -248,16 +248,12 @@ def test_every_large_category_is_stated() -> None:
 
 
 def test_the_rest_has_the_words_of_the_ledger() -> None:
-    rows = ledger.from_intervals(intervals([("rto_wait", 3.0), ("transfer", 7.0)]))
-    on_air = rows.set_column(
-        rows.column_names.index("category"),
-        rows.schema.field("category"),
-        pa.array(["air_useful" if c == "path" else c for c in rows.column("category").to_pylist()]).cast(
-            rows.schema.field("category").type
-        ),
-    )
-    trace = Trace.of_tables({"intervals": intervals([("rto_wait", 3.0), ("transfer", 7.0)])})
-    said = judge(trace, on_air, (), packets=9, connections=1).sentence
+    rows = table("intervals", intervals([("rto_wait", 3 * S), ("transfer", 7 * S)]))
+    made = ledger.from_intervals(rows)
+    on_air = ["air_useful" if c == "path" else c for c in made.column("category").to_pylist()]
+    at = made.column_names.index("category")
+    made = made.set_column(at, made.schema.field(at), pa.array(on_air).cast(made.schema.field(at).type))
+    said = judge(Trace.of_tables({"intervals": rows}), made, (), packets=9, connections=1).sentence
     assert said.endswith("; the rest: useful airtime 7 s (70 %).")
 
 
