@@ -111,7 +111,7 @@ def test_evenly_paced_acks_show_a_busy_link() -> None:
     made = flows(segment_max_bytes=MSS, peer_window_max_bytes=10 * MSS, tap_rtt_min_ns=90 * MS)
     even = _acked_at([10.0 * i for i in range(200)])
     assert run(CODE, trace(made, intervals=even)) == ([], [])
-    # A train of ten in 50 ms and a pause, and a reader that opens a smaller window at his pace.
+    # A train of ten in 50 ms and a pause, and a reader that opens a smaller window at its pace.
     trains = _acked_at([100.0 * (i // 10) + 5 * (i % 10) for i in range(200)])
     read = _acked_at([10.0 * i for i in range(200)], window_bytes=5 * MSS)
     for rows in (trains, read):

@@ -31,6 +31,29 @@ def test_states_become_categories() -> None:
     ]
 
 
+def _acked_every(gaps_ms: list[float], window: int) -> pa.Table:
+    """A first window of 10 segments, then intervals of a full window; each ends with the ACK of one segment."""
+    rows = intervals([("slow_start", 10**8), *(("window_limited", round(gap * 10**6)) for gap in gaps_ms)])
+    rows[0]["window_bytes"] = 10_000
+    for row in rows[1:]:
+        row |= {"window_bytes": window, "acked_bytes": 1000, "rtt_ns": 10**8}
+    return table("intervals", rows)
+
+
+@pytest.mark.parametrize(
+    ("gaps_ms", "window", "category"),
+    [
+        ([10.0] * 100, 10_000, "path"),
+        # A train of ten and a pause in each round trip; a reader that opens half a window at its pace.
+        ([5.0] * 9 + ([55.0] + [5.0] * 9) * 9, 10_000, "receiver_window"),
+        ([10.0] * 100, 5_000, "receiver_window"),
+    ],
+)
+def test_a_window_that_keeps_a_link_busy_is_the_paths_time(gaps_ms: list[float], window: int, category: str) -> None:
+    made = ledger.from_intervals(_acked_every(gaps_ms, window)).to_pylist()
+    assert [row["category"] for row in made] == ["slow_start", category]
+
+
 def test_every_state_has_a_category() -> None:
     assert set(tables.enum_values("intervals", "state")) == set(classify.CATEGORY_OF_STATE)
     assert set(classify.CATEGORY_OF_STATE.values()) <= set(ledger.CATEGORIES)

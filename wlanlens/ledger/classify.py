@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.ledger import pace
 from wlanlens.tables import CATEGORIES
 from wlanlens.tables.columns import encoded, filled, integers, numbered
 
@@ -68,18 +69,35 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
         for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
     directions = _Directions(intervals)
+    # A path that is always busy is the limit, and its queue costs nothing.
+    full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
+    if "window_limited" in states:
+        paced = _evenly_paced(intervals, directions, state == states.index("window_limited"))
+        _replace(categories, paced, "receiver_window", "path")
+        full |= paced
     rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
     minimum = _min_rtt(intervals, directions)
     late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
     queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
-        full = state == states.index("full_path") if "full_path" in states else np.zeros(len(state), bool)
         path = categories == CATEGORIES.index("path")
         mine = np.flatnonzero(path & late & ~full & _queued(intervals, directions, rtt))
         length = filled(intervals.column("t_end_ns"))[mine] - filled(intervals.column("t_start_ns"))[mine]
         # Of each round trip the least one is the path's own.
         queued[mine] = (length * (1 - minimum[mine] / rtt[mine])).astype(np.int64)
     return categories, queued
+
+
+def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) -> Array:
+    """Intervals in which the receiver's window had its full size and kept a link busy."""
+    window, acked, rtt = (integers(intervals.column(name), -1) for name in ("window_bytes", "acked_bytes", "rtt_ns"))
+    full = window >= pace.FULL_SIZE * directions.reduce(window, np.maximum)
+    mine = directions.order[(limited & full & (rtt > 0) & (acked > 0))[directions.order]]
+    out = np.zeros(len(limited), bool)
+    key = np.empty(len(limited), np.int64)
+    key[directions.order] = directions.rank
+    out[mine] = pace.evenly_paced(key[mine], filled(intervals.column("t_end_ns"))[mine], acked[mine], rtt[mine])
+    return out
 
 
 def limited(intervals: pa.Table) -> Array:

@@ -6,15 +6,12 @@ import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.ledger import pace
 from wlanlens.tables.columns import NULL, Array
 
 _MOST = np.iinfo(np.int64).max
 #: The largest packet of Ethernet, and the usual one of 802.11.
 _PACKET_BYTES = 1500
-#: A window of at least this share of the largest one has its full size.
-_FULL_SIZE = 0.9
-#: Times that differ by less than this share are alike.
-_SAME = 0.05
 
 
 def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_share: float, full_rtts: float) -> Array:
@@ -81,48 +78,13 @@ def _numbered(values: Array) -> Array:
 
 
 def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -> Array:
-    """Whether each interval belongs to a stretch in which ACKs came at one pace, with no pause in a round trip.
-
-    A window that leaves the path idle is answered by a train of ACKs and a pause in each round trip; a busy link has no pause. The
-    pace is that of most bytes. A window below its full size is opened by the reader, at his pace.
-
-    Parameters
-    ----------
-    facts : Facts
-    spans : Rows
-        Intervals in order of time.
-    min_acks : int
-        ACKs in a round trip: with fewer, trains and single packets look alike.
-    pause_share : float
-        Largest share of the stretch that pauses take.
-    """
+    """Whether each interval, in order of time, is one in which the window kept a link busy (`wlanlens.ledger.pace`)."""
     out = np.zeros(len(spans), bool)
     size = facts.flow_values("peer_window_max_bytes", spans.key)
     limited = (spans["state"] == "window_limited") & (spans["rtt_ns"] > 0) & (spans["acked_bytes"] > 0)
-    which = np.flatnonzero(limited & (spans["window_bytes"] >= _FULL_SIZE * size))
-    if len(which) <= min_acks:
-        return out
-    key, end, acked, rtt = (
-        spans.key[which],
-        spans["t_end_ns"][which],
-        spans["acked_bytes"][which],
-        spans["rtt_ns"][which],
-    )
-    began = np.append(True, (key[1:] != key[:-1]) | (np.diff(end) > rtt[1:]))
-    first = np.flatnonzero(began)
-    for a, b in zip(first.tolist(), [*first[1:].tolist(), len(which)], strict=True):
-        gap, size_ = np.diff(end[a:b]), acked[a + 1 : b]
-        if len(gap) < min_acks or gap.sum() < rtt[a:b].mean() or len(gap) * rtt[a:b].mean() < min_acks * gap.sum():
-            continue
-        order = np.argsort(gap / size_)
-        sent = np.cumsum(size_[order])
-        pace = (gap / size_)[order[np.searchsorted(sent, sent[-1] / 2)]]
-        pause = np.maximum(gap - (1 + _SAME) * pace * size_, 0)
-        # In two round trips there is one of the pauses at least.
-        block = ((end[a + 1 : b] - end[a]) // (2 * rtt[a:b].mean())).astype(np.int64)
-        even = np.bincount(block, pause) < pause_share * np.bincount(block, gap)
-        out[which[a + 1 : b]] = even[block]
-        out[which[a]] = even[0]
+    which = np.flatnonzero(limited & (spans["window_bytes"] >= pace.FULL_SIZE * size))
+    end, acked, rtt = (spans[name][which] for name in ("t_end_ns", "acked_bytes", "rtt_ns"))
+    out[which] = pace.evenly_paced(spans.key[which], end, acked, rtt, min_acks, pause_share)
     return out
 
 
