@@ -215,12 +215,10 @@ impl Timeline {
         self.late_answer = answer.is_some_and(|p| p.end - p.start >= SYN_TIMERS_NS[0]);
     }
 
-    /// The first round trip of data is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
+    /// The first round trip of data, once it is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
     /// this round trip besides, was sent by the timer of the peer, whose first copies were lost.
-    pub fn settle_answer(&mut self, rtt: i64) {
-        if !std::mem::take(&mut self.late_answer) {
-            return;
-        }
+    pub fn settle_answer(&mut self, rtt: Option<i64>) {
+        let Some(rtt) = rtt.filter(|_| std::mem::take(&mut self.late_answer)) else { return };
         let Some(i) = self.open.iter().position(|p| p.state == State::Handshake) else { return };
         let p = self.open[i];
         let by_timer = |timer: &i64| (*timer..=timer.saturating_add(rtt + rtt / 4)).contains(&(p.end - p.start));
