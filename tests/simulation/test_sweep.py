@@ -181,7 +181,8 @@ def test_a_folder_of_another_scenario_is_refused(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
-    more = ["--seeds", "1..60", "--tap", "sender", "--jobs", "2"]
+    # Long enough that parts are written while most runs are still to come.
+    more = ["--set", "duration_s=20", "--seeds", "1..60", "--tap", "sender", "--jobs", "2"]
     with subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True) as child:
         try:
             journal, end = tmp_path / parameter_sweep.JOURNAL, time.monotonic() + 60
