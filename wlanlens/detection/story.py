@@ -86,7 +86,7 @@ def stories(findings: Sequence[Finding], only: Collection[tuple[int | None, str 
 
 
 def _take_causes_of_the_air(about: dict[object, dict[str, Members]]) -> None:
-    """Move what happened between two stations to the connection on which it cost most, so that it is told, and counted, once."""
+    """Move what happened between two stations to the connection on which it cost most, so that it is reported and counted once."""
     costs: dict[tuple[str, str], dict[object, float]] = {}
     for key, by_code in about.items():
         for members in by_code.values():

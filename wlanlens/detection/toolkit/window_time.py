@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.ledger import pace
-from wlanlens.tables.columns import NULL, Array
+from wlanlens.tables.columns import NULL, Array, numbered
 
 _MOST = np.iinfo(np.int64).max
 #: The largest packet of Ethernet, and the usual one of 802.11.
@@ -36,7 +36,7 @@ class _Paths:
 
     def __init__(self, facts: Facts) -> None:
         self._every = every = facts.all_data_keys()
-        ends = [_numbered(_networks(facts.flow_values(name, every))) for name in ("ip_src", "ip_dst")]
+        ends = [numbered(_networks(facts.flow_values(name, every)))[1] for name in ("ip_src", "ip_dst")]
         # A window of a long capture lacks the addresses of connections that continue: each is alone then.
         start, end = facts.flow_values("t_start_ns", every), facts.last_packet_ns(every)
         alone = np.where(start != NULL, -1, every)
@@ -71,10 +71,6 @@ class _Paths:
 def _networks(addresses: Array) -> Array:
     """The network of each address: the first three numbers of IPv4, the first 64 bits of IPv6."""
     return np.array([".".join(a.split(".")[:3]) if "." in a else ":".join(a.split(":")[:4]) for a in addresses])
-
-
-def _numbered(values: Array) -> Array:
-    return np.unique(values, return_inverse=True)[1]
 
 
 def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -> Array:

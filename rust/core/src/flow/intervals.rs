@@ -67,7 +67,7 @@ pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
 /// Pieces kept while a sender is silent. Above it the oldest are final. A silent sender receives only a few kinds of ACK.
 const OPEN_PIECES: usize = 64;
 
-/// After how long a SYN+ACK is sent again: after one timer of 1 s, two, or three (RFC 6298 sections 2.1 and 5.5); or of 3 s (RFC 1122).
+/// After how long a SYN+ACK is retransmitted: after one timer of 1 s, two, or three (RFC 6298 sections 2.1 and 5.5); or of 3 s (RFC 1122).
 const SYN_TIMERS_NS: [i64; 4] = [1_000_000_000, 3_000_000_000, 7_000_000_000, 9_000_000_000];
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
