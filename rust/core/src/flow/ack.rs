@@ -285,6 +285,7 @@ impl SenderState {
             dsack,
             rtt_least: self.least_path(),
             measured: self.tally.rtt_samples > 0,
+            steady: self.is_steady(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok && self.reports != Some(false),
             reports: self.reports == Some(true),
@@ -313,9 +314,9 @@ impl SenderState {
     }
 
     /// Segments sent later cannot have caused an ACK that arrives at `t`: seven eighths of the minimum RTT, as two round trips are
-    /// never quite alike.
+    /// never quite alike, or half of it while few were seen.
     pub fn latest_cause(&self, t: i64) -> i64 {
-        t - self.least_path().unwrap_or(0) / 8 * 7
+        t - self.least_path().unwrap_or(0) / 8 * if self.is_steady() { 7 } else { 4 }
     }
 
     /// Remove the covered runs from the scoreboard.

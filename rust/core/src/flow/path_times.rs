@@ -2,7 +2,15 @@
 
 use super::sender_state::SenderState;
 
+/// The next of n + 1 equal draws is the least of all in one of n + 1 cases: fewer round trips than this say little of the least.
+const STEADY_SAMPLES: u64 = 10;
+
 impl SenderState {
+    /// Whether so many round trips were measured that the least of them is near that of the path.
+    pub fn is_steady(&self) -> bool {
+        self.tally.rtt_samples >= STEADY_SAMPLES
+    }
+
     /// The minimum time in which a segment of this many bytes can be acknowledged.
     pub fn least_for(&self, bytes: i64) -> Option<i64> {
         self.least_path().map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
@@ -29,7 +37,7 @@ impl SenderState {
     /// What each KiB of a segment adds to the minimum RTT: half of the measured value, since queues may be part of it, and nothing
     /// if the minimum RTT was itself measured with a full segment.
     pub fn spare_ns_per_kib(&self) -> i64 {
-        if self.rtt_least_small {
+        if self.rtt_least_small && self.is_steady() {
             self.prompt_ns_per_kib.unwrap_or(0) / 2
         } else {
             0

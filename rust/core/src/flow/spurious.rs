@@ -75,6 +75,8 @@ pub struct AckFacts {
     pub rtt_least: Option<i64>,
     /// By round trips of this path, not by the answer to a repeated SYN alone.
     pub measured: bool,
+    /// By enough of them that one of half that time is unlikely.
+    pub steady: bool,
     /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
@@ -212,13 +214,14 @@ impl Pending {
             return self.on_syn_answered(a, (dsack == Dsack::This).then_some(alone));
         }
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
-        // Half of it: with random channel access one round trip can take twice as long as another.
+        // Half of it: with random channel access one round trip can take twice as long as another; a quarter while few were seen.
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
         // The echo of this copy, or of anything sent later, came back as soon.
         let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
         // Away from the sender the time to the ACK is that of the receiver, or of the medium.
         let unsteady = !a.near_sender || a.acks_overtake || echoed || (self.hole && a.sack_ok);
-        if !unsteady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
+        let shorter = if a.steady { 2 } else { 4 };
+        if !unsteady && least.is_some_and(|least| (a.t - self.t) * shorter < least) {
             return self.settle(true, Some(By::MinRtt), self.late(), a.packet);
         }
         if let (Some(made), Some(least), false) = (a.made, least, unsteady) {

@@ -96,8 +96,8 @@ impl SenderState {
     pub fn confirm_undo(&mut self) {
         if let Some(by) = self.undo.tentative {
             let waits = match by {
+                By::Frto | By::Echo if self.near_sender => (self.una - self.expired_at).max(self.mss()) + self.mss(),
                 By::Frto => 2 * self.mss(),
-                By::Echo if self.near_sender => (self.una - self.expired_at).max(self.mss()) + self.mss(),
                 _ => 0,
             };
             if self.end - self.undo.sent_end >= waits {
