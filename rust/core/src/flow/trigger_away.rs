@@ -282,13 +282,18 @@ impl SenderState {
     /// The least time from an ACK to what its sender sends for it, at this tap.
     pub fn least_loop(&self) -> i64 {
         let loops = [self.round_trip(), self.loop_least, self.loop_syn.filter(|_| !self.near_receiver)];
-        loops.into_iter().flatten().min().unwrap_or(0)
+        loops.into_iter().flatten().min().unwrap_or(0) / self.emptier()
+    }
+
+    /// Without timestamps only the handshake shows a round trip, and the queue that it met may drain: one half as long is nothing rare.
+    fn emptier(&self) -> i64 {
+        if self.loop_least.is_some() { 1 } else { 2 }
     }
 
     /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
     /// a sample (section 5.7), which timestamps give at once, and so does SACK of bytes sent once (`tcp_ack_update_rtt`).
     pub fn least_timer(&self, s: &Sent) -> i64 {
-        let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7);
+        let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / self.emptier() / 8 * 7);
         if self.phase == Phase::Loss && s.tsval.is_none() && !self.sampled_by_sack(s) {
             least.saturating_mul(2)
         } else {

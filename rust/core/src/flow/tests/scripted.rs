@@ -68,7 +68,8 @@ fn a_retransmitted_syn_ack_does_not_change_the_tap_position() {
 
 #[test]
 fn near_the_receiver_a_timer_runs_two_round_trips_longer() {
-    for (ms, trigger) in [(1200.0, "fast"), (2500.0, "rto")] {
+    // The queue that made the handshake take so long may have drained: from half of it on both are possible.
+    for (ms, trigger) in [(780.0, "fast"), (1200.0, "undecided"), (2500.0, "rto")] {
         let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
         s.push(0.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
