@@ -7,6 +7,8 @@
 use super::ack::{Ack, AckOutcome};
 use super::output::Out;
 use super::sender_state::{HeldAck, SenderState};
+use super::seq::newer;
+use crate::packet::Tcp;
 
 /// The least reach: a window without scale (RFC 9293 section 3.1).
 const LEAST_REACH: i64 = 0xffff;
@@ -41,6 +43,13 @@ impl SenderState {
         // Twice at the same far place: the tap missed what was between.
         let before = self.doubted_segment.replace(start);
         before.is_some_and(|b| (start - b).abs() <= reach)
+    }
+
+    /// A segment of acknowledged bytes, more than a window ago, with an older timestamp than others that passed: the path kept it back.
+    #[cold]
+    pub fn is_late(&self, start: i64, end: i64, tcp: &Tcp) -> bool {
+        let sent = self.latest_stamp.zip(tcp.timestamps).is_some_and(|((latest, ..), (own, _))| newer(latest, own));
+        sent && end > start && end <= self.una && self.captured_from.is_some_and(|from| start >= from)
     }
 
     /// Whether an ACK of this sender's data can be believed. If not, it is held back.

@@ -4,7 +4,7 @@ use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
 use super::intervals::{Piece, ACCESS_NS, TICK_NS};
 use super::ip_order::Step;
-use super::kinds::{Kind, Phase, State, Transmission};
+use super::kinds::{Evidence, Kind, Phase, State, Transmission};
 use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
@@ -166,6 +166,9 @@ impl Connection {
         if !admitted {
             out.notes.add(NoteKind::SequenceJump, p.number, 0);
             row.kind = Kind::plain(tcp.flags, payload);
+            if rel_seq.is_some_and(|start| me.is_late(start, start + span, tcp)) {
+                (row.transmission, row.evidence) = (Transmission::Reordered, Some(Evidence::Tsval));
+            }
             out.segments.push(&row, false);
             return;
         }
