@@ -35,8 +35,9 @@ struct Knew {
     reported: Known,
     /// Its timer can have run out: since these bytes were sent or became the first.
     timer: Known,
-    /// It sent the packet at once when an ACK arrived.
+    /// It sent the packet at once when an ACK arrived; and so its clock shows, by less than the time of a probe.
     at_once: bool,
+    no_probe: bool,
     /// An ACK had arrived since its packet before.
     news: bool,
     /// No ACK had arrived for at least the time of a timer.
@@ -115,7 +116,8 @@ impl SenderState {
             (knew.told == no, Causes::REPORT),
             (knew.was_told == yes && !knew.news, Causes::REPORT),
             (knew.too_soon && knew.timer == no, Causes::REPORT),
-            (s.sack_ok && self.sacked_hi <= s.end && !self.options_cut, Causes::REPORT),
+            // Nothing above it is missing, and no segment sent later has arrived (RFC 8985 section 6.2).
+            (s.sack_ok && self.sacked_hi <= s.end && !self.options_cut && !overtaken, Causes::REPORT),
             (knew.just_told, Causes::EXPIRY),
             // Fast recovery repairs what is reported, or what a partial ACK calls for, which is answered at once (RFC 6582 section 3.2).
             (knew.reported == no, Causes::REPORT),
@@ -139,7 +141,7 @@ impl SenderState {
             (repaired && !overtaken && knew.timer != no, Causes::REPAIR),
             // An ACK that opens a closed window calls for the bytes that did not fit (RFC 9293 section 3.8.6).
             (v.told || !v.clocked || self.reopened.is_none_or(|at| Some(at) != self.last_ack), Causes::ANSWER),
-            (!probe, Causes::PROBE),
+            (!probe || knew.no_probe, Causes::PROBE),
             (probe && self.probes, Causes::EXPIRY),
         ]);
         // A fast retransmit or an expiry on a path that has become faster explains a reported hole as well as an expiry that nobody saw.
@@ -403,6 +405,8 @@ impl SenderState {
         // Both clocks tick, and two round trips are never quite alike.
         let ticks = most.unwrap_or(0).saturating_add(self.ts_clock.tick().unwrap_or(0));
         let answers = within((2 * ticks + self.round_trip().unwrap_or(0) / 8 + REACTION_SLACK_NS).min(LEAST_NS / 2));
+        // A probe waits for two round trips after an ACK of new data (RFC 8985 section 7.2), which the ticks must not hide.
+        let no_probe = answers && self.round_trip().is_some_and(|trip| 2 * ticks + trip / 8 < 2 * (trip - ticks));
         let was_reported = known(|r| r.first, earlier);
         let just = (Some(true), Some(false));
         let new_report = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
@@ -443,6 +447,7 @@ impl SenderState {
             reported: reported.filter(|_| s.sack_ok && head == Some(true)),
             timer: (restarted || early).then_some(false),
             at_once: answers,
+            no_probe,
             overdue: !at_once && !just_told && self.overdue(s, v),
             news: echo != earlier && !long_after,
             no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,

@@ -58,7 +58,7 @@ fn a_reported_hole_after_f_rto_leaves_open_whether_the_timeout_was_undone() {
     s.ack(1140.0, 10);
     assert_eq!(triggers(&s.run()), ["rto", "undecided"]);
     // F-RTO sends two new segments without an answer (RFC 5682 section 2.1), Linux as many as slow start allows, here six: more is undone.
-    for (new, trigger) in [(3, "undecided"), (6, "fast")] {
+    for (new, trigger) in [(3, "undecided"), (7, "fast")] {
         let mut s = timed_out();
         s.flight(1120.1, 10..10 + new);
         s.sack(1141.0, 5, 6, 11);
