@@ -21,6 +21,12 @@ MENDED = {
     "a DSACK of a copy of acknowledged bytes": (191078, True, "receiver", "segments.spurious"),
     "a copy that waited in a queue": (191121, True, "air", "segments.trigger"),
     "a SACK sample ends the backoff": (191094, True, "air", "segments.trigger"),
+    "F-RTO sends what slow start allows": (270053, False, "sender", "segments.trigger"),
+    "few round trips before, all longer": (270088, False, "sender", "segments.spurious"),
+    "a DSACK sooner than all round trips before": (270093, False, "sender", "segments.spurious"),
+    "a handshake that met a queue": (270093, False, "receiver", "segments.trigger"),
+    "an original that came many windows late": (290108, False, "receiver", "segments.transmission of new data"),
+    "RACK repairs the last segment": (290058, False, "receiver", "segments.trigger"),
 }
 
 

@@ -289,7 +289,11 @@ impl SenderState {
 
     /// Without timestamps only the handshake shows a round trip, and the queue that it met may drain: one half as long is nothing rare.
     fn emptier(&self) -> i64 {
-        if self.loop_least.is_some() { 1 } else { 2 }
+        if self.loop_least.is_some() {
+            1
+        } else {
+            2
+        }
     }
 
     /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
