@@ -214,6 +214,11 @@ impl SenderState {
             .is_some_and(|(before, _)| !before)
     }
 
+    /// The tap has none of the outstanding bytes: a later pure ACK shows that they were sent.
+    fn nothing_captured(&self) -> bool {
+        self.scoreboard.range(self.una, self.end).all(|r| r.unseen)
+    }
+
     /// Neither timestamps nor IP ids show the order: a sender learns of a hole from its report, half a round trip after it, and its
     /// answer takes the other half. Half of that again, as two round trips are never alike; where the path is seen to reorder, what may
     /// be as late as others were is not taken for a repair.
@@ -228,8 +233,12 @@ impl SenderState {
         let reported = self.dupacks > 0 || self.sacked_hi > s.start;
         match trip {
             Some(trip) if since * 2 < trip => (false, Evidence::Timing),
-            // Not reported: only a timer can have sent it.
-            Some(trip) if !reported => (since >= FIRST_TIMEOUT_NS.max(trip), Evidence::Timing),
+            // Not reported: only a timer can have sent it. It began when the bytes were sent, and a path that keeps back a whole flight keeps
+            // back the pure ACK after it, too.
+            Some(trip) if !reported => {
+                let least = if self.nothing_captured() { 0 } else { trip };
+                (since >= FIRST_TIMEOUT_NS.max(least), Evidence::Timing)
+            }
             _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
             _ => (since >= trip.unwrap_or(3 * MS), Evidence::Timing),
         }
