@@ -17,8 +17,9 @@ impl SenderState {
         if from_open || again {
             let outstanding = self.pending.iter().filter(|p| p.covered.is_none() && p.end > self.una).count() as i64;
             let first_tsval = self.undo.first_tsval.filter(|_| again);
+            let doubted = self.undo.unconfirmed;
             let unreported = (outstanding > 0).then_some(outstanding);
-            self.undo = Undo { marker: self.una, unreported, first_tsval, ..Undo::default() };
+            self.undo = Undo { marker: self.una, unreported, first_tsval, doubted, ..Undo::default() };
         }
         let u = &mut self.undo;
         u.first_tsval = u.first_tsval.or(s.tsval);
@@ -61,7 +62,8 @@ impl SenderState {
         let older = u.is_older(a);
         let undone = match () {
             () if advanced && u.unreported == Some(0) => Some(By::Dsack),
-            () if advanced && older && !ignores_echo => Some(By::Echo),
+            () if advanced && older && !ignores_echo && !u.doubted => Some(By::Echo),
+            () if advanced && older && !ignores_echo => Some(By::Frto),
             () if u.frto && original && una < recover => Some(By::Frto),
             () => None,
         };
@@ -96,8 +98,8 @@ impl SenderState {
     pub fn confirm_undo(&mut self) {
         if let Some(by) = self.undo.tentative {
             let waits = match by {
+                By::Frto | By::Echo if self.near_sender => (self.una - self.expired_at).max(self.mss()) + self.mss(),
                 By::Frto => 2 * self.mss(),
-                By::Echo if self.near_sender => (self.una - self.expired_at).max(self.mss()) + self.mss(),
                 _ => 0,
             };
             if self.end - self.undo.sent_end >= waits {
@@ -112,6 +114,7 @@ impl SenderState {
     /// if an old echo let it undo, and only the timer's copy has overtaken these bytes: RFC 8985 section 6.2 does not count that copy, Linux does.
     pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
         let Some(by) = self.undo.tentative.take() else { return };
+        self.undo.unconfirmed = by == By::Frto;
         let reported = self.sacked_hi > s.end || self.dupacks >= 3;
         match by {
             _ if !goes_back || (self.end > self.undo.sent_end && self.last_advance > Some(self.undo.at)) => {}
