@@ -35,7 +35,6 @@ MENDED = {
     "a sample by timestamps ends the backoff": (274054, False, "receiver", "segments.trigger"),
     "a first segment that a slow line lets the receiver acknowledge alone": (271047, False, "sender", "timeouts.kind"),
     "a queue below TCP drops repairs before the tap": (272057, True, "sender", "segments.trigger"),
-    "copies that a queue below TCP drops": (272005, True, "sender", "segments.copy"),
     "more outstanding segments than the scoreboard keeps apart": (277062, True, "sender", "segments.copy"),
     "expiries after one that may have been another cause": (277001, True, "sender", "segments.backoff"),
     "segments of one tick that a slow line separates": (276030, False, "sender", "timeouts.kind"),

@@ -69,6 +69,26 @@ fn a_reported_hole_after_f_rto_leaves_open_whether_the_timeout_was_undone() {
 }
 
 #[test]
+fn a_queue_below_tcp_hides_copies() {
+    // Segment 1 never passed the tap: repairs of it may have been dropped, too.
+    for (first, copy) in [(1, Some(1)), (2, None)] {
+        let mut s = Script::new(true);
+        s.data(30.0, 0);
+        s.flight(30.0 + f64::from(first), first..6);
+        for n in 2..6 {
+            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
+        }
+        s.data(55.1, 1);
+        s.ack(76.0, 6);
+        let t = s.run();
+        let copies =
+            t.batches("segments").flat_map(|b| b["copy"].as_primitive::<UInt16Type>().iter().collect::<Vec<_>>());
+        let what = t.names("segments", "transmission", TRANSMISSIONS);
+        assert_eq!(copies.zip(what).find(|(_, what)| *what == "retransmission").map(|x| x.0), Some(copy));
+    }
+}
+
+#[test]
 fn a_retransmission_long_after_the_latest_ack_answers_no_ack() {
     let mut s = Script::new(true);
     s.flight(30.0, 0..6);
