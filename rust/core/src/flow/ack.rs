@@ -1,12 +1,14 @@
 //! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
 use super::delivered::Delivered;
+use super::intervals::own_delay;
 use super::kinds::{Phase, RecoveryEnd};
 use super::output::Out;
 use super::scoreboard::{Run, PASSED_SHIFT};
 use super::sender_state::SenderState;
 use super::seq::newer;
 use super::spurious::AckFacts;
+use super::wait_state::DELAYED_ACK_NS;
 use crate::limits;
 
 /// An ACK as the sender of the data reads it.
@@ -64,8 +66,6 @@ pub struct AckOutcome {
     pub made: Option<i64>,
     /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
     pub burst: i64,
-    /// It covers several segments of these bytes: a receiver does not delay such an ACK.
-    pub several: bool,
 }
 
 impl AckOutcome {
@@ -78,7 +78,6 @@ impl AckOutcome {
         unseen: false,
         made: None,
         burst: 0,
-        several: false,
     };
 }
 
@@ -122,6 +121,9 @@ impl SenderState {
         if a.ack > self.end {
             self.unseen_until(a, out);
             o.unseen = !a.syn;
+        }
+        if !self.pending.is_empty() {
+            self.pair_now = out.pairs.least(self.pair, None);
         }
         let una_before = self.una;
         let window_same = self.raw_window == Some(a.raw_window);
@@ -246,7 +248,7 @@ impl SenderState {
     #[inline(never)]
     fn read_edge(&mut self, a: &Ack<'_>, c: &Covered, una_before: i64) -> Option<i64> {
         let edge = c.edge.as_ref().filter(|r| !r.merged)?;
-        let least = self.least_for(edge.end - edge.start);
+        let least = self.least_path();
         let (copied, echo) = (edge.copies > 1, a.timestamps.map(|(_, echo)| echo));
         // The echo, a hole that was known, or duplicate ACKs that no copy below explains show that the copy caused this ACK, not a
         // late original. An echo older than the latest copy: an earlier copy caused this ACK.
@@ -286,7 +288,7 @@ impl SenderState {
             rtt_least: self.least_path(),
             measured: self.tally.rtt_samples > 0,
             steady: self.is_steady(),
-            ns_per_kib: self.spare_ns_per_kib(),
+            fast_line: self.ns_per_kib.is_some_and(|n| own_delay(n, self.mss()) < DELAYED_ACK_NS),
             sack_ok: a.sack_ok && self.reports != Some(false),
             reports: self.reports == Some(true),
             tsval: a.timestamps.map(|t| t.0),
@@ -382,7 +384,6 @@ impl SenderState {
         o.rtt = Some(rtt);
         if !c.resent {
             o.burst = c.burst;
-            o.several = c.burst > newest.end - newest.start;
         }
         // Written only when it falls: a store on every ACK would stall later loads.
         if self.rtt_least.is_none_or(|least| rtt < least) {

@@ -128,6 +128,12 @@ impl SenderState {
         }
     }
 
+    /// Bytes above all captured ones may have been sent before: packets are missing.
+    #[inline]
+    pub fn may_be_unseen(&self) -> bool {
+        self.lost_ahead > 0 || self.ids.skipped > 0
+    }
+
     /// So many segments above all captured bytes were sent and never passed the tap.
     pub fn expect_lost(&mut self, segments: i64) {
         if segments > self.lost_ahead {
@@ -144,7 +150,8 @@ impl SenderState {
             self.hidden_expiries = Some(0);
         }
         if self.near_sender {
-            return self.hidden_expiries == Some(0) && s.start == 0;
+            // A queue below TCP drops packets before the tap.
+            return self.tally.lost_before_tap > 0 || self.hidden_expiries == Some(0) && s.start == 0;
         }
         let away = self.near_receiver || self.rtt_whole.is_some();
         // Where the tap is shows only when the handshake is over. No first timer is shorter than a second (RFC 6298 section 2.1), and each

@@ -193,7 +193,7 @@ impl Connection {
         if me.ids.unexplained && !me.ids.shared {
             me.doubt_counter(rel_seq, t);
         }
-        if me.ids.step_missing {
+        if me.ids.step_missing && !shared_ids {
             peer.acks_missing = Some(t);
         }
         me.stated = has_ack.then_some((tcp.ack, tcp.window));
@@ -266,7 +266,7 @@ impl Connection {
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
-                if s.start < me.end {
+                if s.start < me.end || me.may_be_unseen() {
                     me.peer_waits = peer.flight() > 0;
                     me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
                 }

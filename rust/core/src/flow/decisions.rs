@@ -90,10 +90,16 @@ impl SenderState {
             self.unreported.remove(i);
             return None;
         }
-        let latest = self.latest_cause(t);
-        let meant = |p: &Pending| left < p.end && p.start < right && !p.dsacked;
-        let arrived = self.pending.iter().rposition(|p| meant(p) && p.t <= latest);
-        arrived.or_else(|| self.pending.iter().position(meant))
+        let (latest, half) = (self.latest_cause(t), t - self.least_path().unwrap_or(0) / 2);
+        let meant = |p: &&Pending| left < p.end && p.start < right && !p.dsacked;
+        // A round trip can be shorter than all before, which waited for a delayed ACK or in a queue: then one of two may be meant.
+        if self.pending.iter().any(|p| meant(&p) && latest < p.t && p.t <= half)
+            && self.pending.iter().filter(meant).nth(1).is_some()
+        {
+            return Some(usize::MAX);
+        }
+        let arrived = self.pending.iter().rposition(|p| meant(&p) && p.t <= latest);
+        arrived.or_else(|| self.pending.iter().position(|p| meant(&p)))
     }
 
     /// Without SACK: duplicate ACKs that no segment out of order explains. First those of copies that may be spurious, whose duplicate

@@ -62,10 +62,23 @@ impl Run {
     }
 }
 
+impl Run {
+    /// The same is known of both.
+    fn is_like(&self, other: &Run) -> bool {
+        let known = |r: &Run| (r.unseen, r.first_missing, r.copies, r.sacked, r.control);
+        known(self) == known(other)
+    }
+}
+
+/// Runs that are compared to find two alike.
+const MERGE_SCAN: usize = 256;
+
 /// The runs outstanding in one direction.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
     runs: VecDeque<Run>,
+    /// Where two were last merged.
+    merged_at: usize,
 }
 
 impl Scoreboard {
@@ -81,7 +94,7 @@ impl Scoreboard {
     pub fn push(&mut self, run: Run) {
         self.runs.push_back(run);
         if self.runs.len() > limits::RUNS_PER_DIRECTION {
-            self.merge_front();
+            self.merge();
         }
     }
 
@@ -92,17 +105,17 @@ impl Scoreboard {
         }
     }
 
-    /// Stay within the limit by merging the two oldest runs.
-    fn merge_front(&mut self) {
-        if let (Some(a), Some(b)) = (self.runs.pop_front(), self.runs.pop_front()) {
-            self.runs.push_front(Run {
-                end: b.end,
-                t_last: a.t_last.max(b.t_last),
-                unseen: a.unseen && b.unseen,
-                sacked: a.sacked && b.sacked,
-                merged: true,
-                ..a
-            });
+    /// Stay within the limit by merging two runs that are alike, near those merged before, else the two oldest.
+    fn merge(&mut self) {
+        let last = self.runs.len() - 1;
+        let from = if self.merged_at < last { self.merged_at.max(1) } else { 1 };
+        let alike = |i: &usize| self.runs[i - 1].is_like(&self.runs[*i]);
+        let found = (from..=last).take(MERGE_SCAN).find(alike);
+        self.merged_at = found.unwrap_or(from + MERGE_SCAN);
+        let second = found.unwrap_or(1);
+        if let (Some(b), Some(a)) = (self.runs.remove(second), self.runs.get_mut(second - 1)) {
+            (a.end, a.t_last, a.merged) = (b.end, a.t_last.max(b.t_last), true);
+            (a.unseen, a.sacked) = (a.unseen && b.unseen, a.sacked && b.sacked);
         }
     }
 
@@ -120,7 +133,7 @@ impl Scoreboard {
     fn split(&mut self, pos: i64) {
         let i = self.at(pos);
         if let Some(r) = self.runs.get_mut(i) {
-            if r.start < pos && !r.merged {
+            if r.start < pos {
                 let right = Run { start: pos, ..*r };
                 r.end = pos;
                 r.control = false;
@@ -131,10 +144,11 @@ impl Scoreboard {
 
     /// The runs that overlap [start, end), borders made where the range cuts one.
     pub fn range_mut(&mut self, start: i64, end: i64) -> impl Iterator<Item = &mut Run> {
-        if self.runs.len() + 2 <= limits::RUNS_PER_DIRECTION {
-            self.split(start);
-            self.split(end);
+        while self.runs.len() + 2 > limits::RUNS_PER_DIRECTION {
+            self.merge();
         }
+        self.split(start);
+        self.split(end);
         let (a, b) = (self.at(start), self.runs.partition_point(|r| r.start < end));
         self.runs.range_mut(a.min(b)..b)
     }
@@ -163,9 +177,35 @@ impl Scoreboard {
     /// Merge everything to one run: for connections that are idle for long.
     pub fn compact(&mut self) {
         while self.runs.len() > 1 {
-            self.merge_front();
+            self.merge();
         }
         // Allocate a new small block, so that the next connection can use the whole old one.
         self.runs = VecDeque::from_iter(self.runs.pop_front());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_the_limit_runs_that_are_alike_are_merged() {
+        let mut board = Scoreboard::default();
+        let count = limits::RUNS_PER_DIRECTION as i64;
+        // Every tenth segment of the first ones is sent again, then more than the limit are outstanding.
+        for n in 0..count {
+            board.push(Run::once(n * 10, n * 10 + 10, n));
+        }
+        for n in (0..1000).step_by(10) {
+            board.range_mut(n * 10, n * 10 + 10).for_each(|r| r.copies += 1);
+        }
+        for n in count..2 * count {
+            board.push(Run::once(n * 10, n * 10 + 10, n));
+        }
+        assert!(board.len() <= limits::RUNS_PER_DIRECTION);
+        for n in 0..1000 {
+            let copies: Vec<_> = board.range(n * 10, n * 10 + 10).map(|r| r.copies).collect();
+            assert_eq!(copies, [if n % 10 == 0 { 2 } else { 1 }]);
+        }
     }
 }

@@ -130,7 +130,7 @@ impl SenderState {
 
     /// Process a segment that occupies sequence numbers; None: bytes in sequence, sent for the first time, the most common case.
     pub fn on_send(&mut self, s: &Sent, out: &mut Out<'_>) -> Option<Box<SentOutcome>> {
-        if self.lost_ahead == 0 && self.ids.skipped == 0 && s.start == self.end && self.una <= s.start {
+        if !self.may_be_unseen() && s.start == self.end && self.una <= s.start {
             self.new_bytes(s);
             self.last_send = Some(s.t);
             self.flight_sent = self.flight();
@@ -318,9 +318,9 @@ impl SenderState {
         s.start <= self.una && usize::from(self.dupacks) > explained
     }
 
-    /// Where the first outstanding segment after `s` begins that carries the same timestamp.
-    fn same_tick_from(&self, s: &Sent) -> i64 {
-        let Some(tsval) = s.tsval else { return self.end };
+    /// Where the first outstanding segment after `s` begins that carries this timestamp.
+    fn same_tick_from(&self, s: &Sent, tsval: Option<u32>) -> i64 {
+        let Some(tsval) = tsval else { return self.end };
         let mut after = self.scoreboard.range(s.end, self.end);
         after.find(|r| r.tsval_first == tsval || r.tsval_last == tsval).map_or(self.end, |r| r.start)
     }
@@ -340,7 +340,8 @@ impl SenderState {
             hole: o.hole || (o.lost_before_tap && self.near_receiver),
             flight_many: self.flight() >= 2 * self.mss(),
             sent_end: self.end,
-            only_until: self.same_tick_from(s),
+            only_until: self.same_tick_from(s, s.tsval),
+            first_until: self.same_tick_from(s, s.tsval.map(|_| first_tsval)),
             covered: None,
             verdict: None,
             by: None,

@@ -244,8 +244,6 @@ pub struct SenderState {
     pub rtt_least_small: bool,
     /// Minimum time above `rtt_least` per KiB in flight: the transmission time of the bytes ahead of a segment.
     pub ns_per_kib: Option<i64>,
-    /// The same from ACKs that no receiver delayed.
-    pub prompt_ns_per_kib: Option<i64>,
     /// The bytes in flight just after the last transmission.
     pub flight_sent: i64,
     pub last_send: Option<i64>,
@@ -272,6 +270,8 @@ pub struct SenderState {
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,
+    /// The least round trip of the pair of hosts by now, with undecided retransmissions; 0 for not looked up.
+    pub pair_now: i64,
     /// The same from the tap to this sender and back, at a tap away from it.
     pub pair_loop: i64,
     /// When the flight last reached a new maximum.
@@ -326,6 +326,8 @@ pub struct SenderState {
     pub asked: Option<i64>,
     /// Consecutive expiries for the segment at `expired_at`.
     pub expiries: u16,
+    /// There may have been more.
+    pub expiries_unsure: bool,
     pub last_expiry: Option<i64>,
     /// How long the timer ran before it, as far as the tap can infer it.
     pub expiry_waited: i64,

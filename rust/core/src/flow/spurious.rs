@@ -32,6 +32,8 @@ pub struct Pending {
     pub proven: bool,
     /// Timestamp of the first copy, 0 for none.
     pub first_tsval: u32,
+    /// No other segment below it carries that timestamp.
+    pub first_until: i64,
     /// The bytes arrived again, and it is not known whether that was the original.
     pub doubted: bool,
     pub sack_ok: bool,
@@ -77,8 +79,8 @@ pub struct AckFacts {
     pub measured: bool,
     /// By enough of them that one of half that time is unlikely.
     pub steady: bool,
-    /// What each KiB of a segment adds on this path, at least, ns.
-    pub ns_per_kib: i64,
+    /// Two segments in a row arrive before the receiver acknowledges the first one alone.
+    pub fast_line: bool,
     pub sack_ok: bool,
     /// The receiver has reported a duplicate before.
     pub reports: bool,
@@ -213,13 +215,13 @@ impl Pending {
             let alone = self.copy == 1 && later.is_none();
             return self.on_syn_answered(a, (dsack == Dsack::This).then_some(alone));
         }
-        let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
+        let least = a.rtt_least;
         // Half of it: with random channel access one round trip can take twice as long as another; a quarter while few were seen.
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
         // The echo of this copy, or of anything sent later, came back as soon.
         let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
         // Away from the sender the time to the ACK is that of the receiver, or of the medium.
-        let unsteady = !a.near_sender || a.acks_overtake || echoed || (self.hole && a.sack_ok);
+        let unsteady = !a.near_sender || !a.measured || a.acks_overtake || echoed || (self.hole && a.sack_ok);
         let shorter = if a.steady { 2 } else { 4 };
         if !unsteady && least.is_some_and(|least| (a.t - self.t) * shorter < least) {
             return self.settle(true, Some(By::MinRtt), self.late(), a.packet);
@@ -300,7 +302,11 @@ impl Pending {
     /// answer to an earlier copy, unless the receiver would report it.
     fn first_ack(&self, a: &AckFacts) -> bool {
         let first = match self.copy {
-            1 => self.tsval.is_none() || a.tsecr.is_none_or(|echo| echo == self.first_tsval),
+            1 => match a.tsecr.filter(|_| self.tsval.is_some()) {
+                Some(echo) => echo == self.first_tsval && (a.una <= self.first_until || a.fast_line),
+                // A slow line lets the receiver's timer acknowledge each segment before the next one comes.
+                None => a.una <= self.end || a.fast_line,
+            },
             _ => a.reports,
         };
         first && self.few(a)

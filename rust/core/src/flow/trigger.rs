@@ -67,7 +67,9 @@ impl SenderState {
         let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
-            _ if self.near_sender && (!self.behind || self.peer_waits) => self.causes_near(s, o, &v),
+            _ if self.near_sender && self.tally.lost_before_tap == 0 && (!self.behind || self.peer_waits) => {
+                self.causes_near(s, o, &v)
+            }
             _ => self.causes_away(s, o, &v),
         };
         let (trigger, evidence) = match self.resets < ENOUGH_RESETS {
@@ -86,6 +88,8 @@ impl SenderState {
             let expiries = if same { self.expiries } else { 0 };
             // A copy of a SYN that answered the peer's, or another undecided copy, may have been sent by the timer.
             let uncertain = (s.start == 0 || doubted || self.may_have_expired(s)) && o.copy > expiries + 1;
+            let uncertain = uncertain || same && self.expiries_unsure;
+            self.expiries_unsure = uncertain;
             (o.backoff, o.expiries) = ((!uncertain).then_some(expiries), expiries);
             o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
             // A sender with probes would have sent one for the tail first: this sender sends none.
@@ -213,6 +217,9 @@ impl SenderState {
             // The third duplicate ACK that a sender let pass, as RFC 6582 section 3.2 asks after a timeout, is not answered a timeout later.
             _ => v.told && v.clocked && !(!s.sack_ok && v.dups > 4 && v.overdue),
         };
+        // It comes at once after a duplicate ACK, when the timer is due, too: the sender let the third one pass.
+        let passed = v.told && v.clocked && !s.sack_ok && v.dups > 4 && v.overdue;
+        let passed = passed && matches!(self.phase, Phase::Open | Phase::Disorder);
         // No ACK is answered so late: after RACK's reordering window only a timer is left.
         let slow = !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction);
         let probe = self.may_be_probe(s, v);
@@ -225,7 +232,7 @@ impl SenderState {
         let left = possible.unless(&[
             // The timer repeats the first segment outstanding (RFC 6298 section 5.4), after its time and without an ACK that calls for it.
             (!expired && !either, Causes::EXPIRY),
-            (expired || slow, Causes::BY_ACK),
+            (expired && !passed || slow, Causes::BY_ACK),
             // A hole that no ACK has shown is not repaired (RFC 5681 section 3.2).
             (!v.hole, Causes::REPORT),
             // In state Loss everything is repeated once, and again only if it is lost again, which ends the state (RFC 8985 section 6.3).

@@ -96,7 +96,6 @@ impl SenderState {
         let copy = self.latest_copy(s);
         let since = if self.in_doubt(s) { self.unsure_since } else { self.last_expiry };
         let again = copy.is_some_and(|r| r.copies > 1 && Some(r.t_last) >= since.max(self.maybe_expired));
-        let went_on = self.went_on() && !o.acked_before;
         let recovery = self.recoveries.back().filter(|r| self.phase == Phase::Recovery && r.ended.is_none());
         let repaired = copy.zip(recovery).is_some_and(|(copy, r)| copy.copies > 1 && copy.t_last >= r.t);
         let overtaken = !o.acked_before && copy.is_some_and(|r| self.delivered_sent > Some(r.t_last));
@@ -105,6 +104,7 @@ impl SenderState {
         let probe = probe && copy.is_some_and(|r| r.copies == 1);
         // The timer may have expired for bytes below these, and its packet be missing.
         let unseen = calm && knew.was_head != yes && s.start > 1 && self.ids.above > 0 && self.paused_before(s);
+        let went_on = self.went_on() && !o.acked_before && !unseen;
         let possible = self.possible_away(s, o).or(if unseen { Causes::GO_BACK } else { Causes::NONE });
         let left = possible.unless(&[
             // A timer repeats the first unacknowledged segment (RFC 6298 section 5.4), and so does a sender without SACK (RFC 6582 section 3.2).
@@ -127,8 +127,15 @@ impl SenderState {
             (knew.no_news, Causes::BY_ACK),
             (knew.overdue, Causes::FAST),
             (knew.at_once && !calm, Causes::EXPIRY),
-            // The first packet after an expiry, of other bytes: an ACK had arrived, and is answered at once (RFC 5681 section 3.1).
-            (loss && self.ids.next && self.last_send == self.last_expiry && s.start != self.expired_at, Causes::EXPIRY),
+            // The first packet after an expiry, of other bytes: an ACK had arrived, and is answered at once (RFC 5681 section 3.1), unless it
+            // undid the expiry.
+            (
+                loss && self.ids.next
+                    && !self.resent_acked
+                    && self.last_send == self.last_expiry
+                    && s.start != self.expired_at,
+                Causes::EXPIRY,
+            ),
             // After a timeout nothing is repeated twice (RFC 5681 section 3.1), and no new data is sent before, but two segments (RFC 5682).
             (again || went_on, Causes::GO_BACK),
             (loss && self.una <= self.expired_at, Causes::GO_BACK),
@@ -153,11 +160,13 @@ impl SenderState {
     /// Sent before the ACK can have arrived that answers the undecided retransmission before it, which goes back to nothing: without
     /// that ACK a sender repeats nothing else after a timeout (RFC 5681 section 3.1) unless it undoes it.
     fn follows_doubt(&self, s: &Sent) -> bool {
+        // Without timestamps that time is known of the handshake only, which may have waited in a queue.
+        let share = if self.loop_least.is_some() { 2 } else { 8 };
         self.in_doubt(s)
             && self.near_receiver
             && self.doubt_left != Causes::NONE
             && !self.doubt_left.has(Causes::GO_BACK)
-            && self.unsure_since.is_some_and(|at| s.t - at < self.least_loop() / 2)
+            && self.unsure_since.is_some_and(|at| s.t - at < self.least_loop() / share)
             && s.start >= self.una
     }
 
@@ -166,13 +175,20 @@ impl SenderState {
     /// before would have made the sender repeat `s` before them.
     fn passed_above(&self, s: &Sent) -> bool {
         let Some(at) = self.last_advance.filter(|_| s.start == self.una && self.near_receiver) else { return false };
-        let above = self.scoreboard.range(s.end, self.end).filter(|r| !r.unseen && !r.merged && r.t_last > at);
+        // Where it may have expired for bytes below, what passed before that shows nothing.
+        let after = if self.in_doubt(s) { self.unsure_since.max(Some(at)) } else { Some(at) };
+        let above = self.scoreboard.range(s.end, self.end).filter(|r| !r.unseen && !r.merged && Some(r.t_last) > after);
         // The path may have been slower when it was measured.
         let soonest = at + self.least_loop() / 2;
+        // Linux sends as many as slow start allows: one more than were acknowledged (`tcp_process_loss`).
+        let by = self.past.back().map(|r| r.acked_by);
+        let acked =
+            self.past.iter().rev().take_while(|r| Some(r.acked_by) == by).last().map_or(0, |r| s.start - r.start);
+        let most = (acked / self.mss() + 1).max(2);
         let mut passed = 0;
-        above.take(3).any(|r| {
+        above.take(1 + most.unsigned_abs() as usize).any(|r| {
             passed += 1;
-            passed > 2 || r.t_last < soonest
+            passed > most || r.t_last < soonest
         })
     }
 
@@ -191,6 +207,8 @@ impl SenderState {
             }
             (Phase::Recovery, _) => Causes::REPAIR.or(Causes::EXPIRY),
             (_, Phase::Recovery) if behind => Causes::FAST.or(Causes::EXPIRY),
+            // Data that others overtook may have been sent before the recovery began: it ends later than the tap can tell.
+            (_, Phase::Recovery) if o.acked_before && self.tally.reordered > 0 => Causes::CALM.or(Causes::REPAIR),
             _ if (2..self.hidden_until).contains(&s.start) => Causes::CALM.or(Causes::GO_BACK),
             _ => Causes::CALM,
         };
@@ -296,14 +314,14 @@ impl SenderState {
         }
     }
 
-    /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
-    /// a sample (section 5.7), which timestamps give at once, and so does SACK of bytes sent once (`tcp_ack_update_rtt`).
+    /// The least timer of the sender: that of Linux, as the round trips that the tap sees may be longer than those of its timer, if a queue
+    /// has drained or its SYN found none; twice as long after an expiry, until it has a sample (RFC 6298 section 5.7), which timestamps
+    /// give at once, and so does SACK of bytes sent once (`tcp_ack_update_rtt`).
     pub fn least_timer(&self, s: &Sent) -> i64 {
-        let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / self.emptier() / 8 * 7);
         if self.phase == Phase::Loss && s.tsval.is_none() && !self.sampled_by_sack(s) {
-            least.saturating_mul(2)
+            LEAST_NS.saturating_mul(2)
         } else {
-            least
+            LEAST_NS
         }
     }
 
@@ -341,9 +359,9 @@ impl SenderState {
     fn after_expiry(&self, s: &Sent, became: Option<i64>, least: i64) -> bool {
         let soon = |at: i64| s.t - at < least;
         let sooner = |at: i64| s.t - at < self.expiry_waited;
+        let sampled = self.sampled_by_sack(s) || s.tsval.is_some() && became > self.last_expiry;
         self.phase == Phase::Loss
-            && (self.last_resend.is_some_and(soon)
-                || !self.sampled_by_sack(s) && became.or(self.last_expiry).is_some_and(sooner))
+            && (self.last_resend.is_some_and(soon) || !sampled && became.or(self.last_expiry).is_some_and(sooner))
     }
 
     /// No ACK passed unseen: a sniffer misses some.

@@ -13,6 +13,9 @@ pub struct Undo {
     pub frto: bool,
     /// The last ACK let the sender undo the timeout; its next transmission shows whether it did.
     pub tentative: Option<By>,
+    /// No new data confirmed the latest undoing by F-RTO; and so it was before the first retransmission, which may not be the first then.
+    pub unconfirmed: bool,
+    pub doubted: bool,
     /// Away from the sender: ACKs that passed before the timer's packet may let it undo the timeout.
     pub unseen: bool,
     /// The end of the data sent before that ACK, and when it came.

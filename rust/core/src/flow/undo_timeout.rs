@@ -17,8 +17,9 @@ impl SenderState {
         if from_open || again {
             let outstanding = self.pending.iter().filter(|p| p.covered.is_none() && p.end > self.una).count() as i64;
             let first_tsval = self.undo.first_tsval.filter(|_| again);
+            let doubted = self.undo.unconfirmed;
             let unreported = (outstanding > 0).then_some(outstanding);
-            self.undo = Undo { marker: self.una, unreported, first_tsval, ..Undo::default() };
+            self.undo = Undo { marker: self.una, unreported, first_tsval, doubted, ..Undo::default() };
         }
         let u = &mut self.undo;
         u.first_tsval = u.first_tsval.or(s.tsval);
@@ -61,7 +62,8 @@ impl SenderState {
         let older = u.is_older(a);
         let undone = match () {
             () if advanced && u.unreported == Some(0) => Some(By::Dsack),
-            () if advanced && older && !ignores_echo => Some(By::Echo),
+            () if advanced && older && !ignores_echo && !u.doubted => Some(By::Echo),
+            () if advanced && older && !ignores_echo => Some(By::Frto),
             () if u.frto && original && una < recover => Some(By::Frto),
             () => None,
         };
@@ -109,17 +111,19 @@ impl SenderState {
     /// A retransmission after an ACK that allowed to undo the timeout. A sender that did not retransmits the next unacknowledged bytes at
     /// once (`goes_back`). If a loss was reported (`told`), one that did repairs it: after F-RTO, which can be off, both are possible if SACK or
     /// three duplicate ACKs reported it, unless an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b). So they are
-    /// if an old echo let it undo, and only the timer's copy has overtaken these bytes: RFC 8985 section 6.2 does not count that copy, Linux does.
+    /// if an old echo let it undo: senders other than Linux do without the Eifel detection (RFC 3522), and only Linux counts what overtook the
+    /// timer's copy (RFC 8985 section 6.2).
     pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
         let Some(by) = self.undo.tentative.take() else { return };
+        self.undo.unconfirmed = by == By::Frto;
         let reported = self.sacked_hi > s.end || self.dupacks >= 3;
         match by {
             _ if !goes_back || (self.end > self.undo.sent_end && self.last_advance > Some(self.undo.at)) => {}
-            By::Frto | By::Echo if (by == By::Frto && reported) || (by == By::Echo && told && !reported) => {
+            By::Frto | By::Echo if (by == By::Frto && reported) || (by == By::Echo && told) => {
                 (self.unsure, self.unsure_until, self.unsure_since) = (Causes::BY_ACK, self.end, Some(s.t));
                 self.doubt_left = Causes::BY_ACK;
             }
-            By::Echo | By::Dsack if told => {}
+            By::Dsack if told => {}
             _ => {
                 self.ignores_echo |= by == By::Echo && self.near_sender && !self.behind;
                 self.phase = Phase::Loss;

@@ -10,7 +10,7 @@ use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
-const DELAYED_ACK_NS: i64 = 25 * MS;
+pub const DELAYED_ACK_NS: i64 = 25 * MS;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 
@@ -176,11 +176,6 @@ impl SenderState {
         // The minimum RTT itself contains no information about the speed.
         if over <= 0 {
             return None;
-        }
-        // On a slow line the time between segments exceeds the receiver's timer: it delays every ACK.
-        if o.several || over < DELAYED_ACK_NS * 1024 {
-            let slow = self.prompt_ns_per_kib.unwrap_or(i64::MAX);
-            self.prompt_ns_per_kib = Some(slow.min(over / o.burst));
         }
         if self.ns_per_kib.is_some_and(|known| over >= known.saturating_mul(o.burst)) {
             return None;

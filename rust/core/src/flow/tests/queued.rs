@@ -57,14 +57,34 @@ fn a_reported_hole_after_f_rto_leaves_open_whether_the_timeout_was_undone() {
     s.data(1120.1, 5);
     s.ack(1140.0, 10);
     assert_eq!(triggers(&s.run()), ["rto", "undecided"]);
-    // F-RTO sends two new segments without an answer (RFC 5682 section 2.1), Linux as many as slow start allows, here six: more is undone.
-    for (new, trigger) in [(3, "undecided"), (7, "fast")] {
+    // After an ACK of five segments slow start allows six, which Linux sends in F-RTO without an answer; more are sent after undoing.
+    for (end, trigger) in [(13, "undecided"), (17, "fast")] {
         let mut s = timed_out();
-        s.flight(1120.1, 10..10 + new);
+        s.flight(1120.1, 10..end);
         s.sack(1141.0, 5, 6, 11);
         s.data(1141.1, 5);
-        s.ack(1162.0, 10 + new);
+        s.ack(1162.0, end);
         assert_eq!(triggers(&s.run())[1..], [trigger]);
+    }
+}
+
+#[test]
+fn a_queue_below_tcp_hides_copies() {
+    // Segment 1 never passed the tap: repairs of it may have been dropped, too.
+    for (first, copy) in [(1, Some(1)), (2, None)] {
+        let mut s = Script::new(true);
+        s.data(30.0, 0);
+        s.flight(30.0 + f64::from(first), first..6);
+        for n in 2..6 {
+            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
+        }
+        s.data(55.1, 1);
+        s.ack(76.0, 6);
+        let t = s.run();
+        let copies =
+            t.batches("segments").flat_map(|b| b["copy"].as_primitive::<UInt16Type>().iter().collect::<Vec<_>>());
+        let what = t.names("segments", "transmission", TRANSMISSIONS);
+        assert_eq!(copies.zip(what).find(|(_, what)| *what == "retransmission").map(|x| x.0), Some(copy));
     }
 }
 
