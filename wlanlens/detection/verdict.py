@@ -195,6 +195,11 @@ def _of_flow(
         parts = [_nothing_slow(categories, lifetime, costly)]
         if not costly and _leads(categories) == set(_PATH):
             parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
+    known_s = max([most_s, application / 1e9 if idle else 0.0, *(cost_s for cost_s, _ in explained)])
+    if "unknown" not in stated and categories.get("unknown", 0) / 1e9 > known_s:
+        # A small cause is not the answer where most of the time has none.
+        parts.insert(0, _untold(categories["unknown"], lifetime))
+        stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
     parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
     reset = facts.reset_by(which)
@@ -339,12 +344,16 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
+def _untold(ns: int, lifetime: int) -> str:
+    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap"
+
+
 def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool) -> str:
     """What took most of the time where the sender lost none. `costly`: a finding says what made it slow."""
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
-        return f"what it waited for in {time} cannot be told at this tap"
+        return _untold(categories["unknown"], lifetime)
     if leads == set(_PATH):
         return f"the path took {time}" if costly else f"nothing in this capture slowed it: the path took {time}"
     which = ledgers.PLAIN[leads.pop()]
