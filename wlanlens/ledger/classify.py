@@ -91,12 +91,13 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
 def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) -> Array:
     """Intervals in which the receiver's window had its full size and kept a link busy."""
     window, acked, rtt = (integers(intervals.column(name), -1) for name in ("window_bytes", "acked_bytes", "rtt_ns"))
-    full = window >= pace.FULL_SIZE * directions.reduce(window, np.maximum)
-    mine = directions.order[(limited & full & (rtt > 0) & (acked > 0))[directions.order]]
+    full = pace.full_size(window, directions.reduce(window, np.maximum))
+    mine = directions.order[limited[directions.order]]
     out = np.zeros(len(limited), bool)
     key = np.empty(len(limited), np.int64)
     key[directions.order] = directions.rank
-    out[mine] = pace.evenly_paced(key[mine], filled(intervals.column("t_end_ns"))[mine], acked[mine], rtt[mine])
+    end = filled(intervals.column("t_end_ns"))
+    out[mine] = pace.evenly_paced(key[mine], end[mine], acked[mine], rtt[mine], full[mine])
     return out
 
 

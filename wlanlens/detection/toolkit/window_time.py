@@ -76,11 +76,10 @@ def _networks(addresses: Array) -> Array:
 def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -> Array:
     """Whether each interval, in order of time, is one in which the window kept a link busy (`wlanlens.ledger.pace`)."""
     out = np.zeros(len(spans), bool)
-    size = facts.flow_values("peer_window_max_bytes", spans.key)
-    limited = (spans["state"] == "window_limited") & (spans["rtt_ns"] > 0) & (spans["acked_bytes"] > 0)
-    which = np.flatnonzero(limited & (spans["window_bytes"] >= pace.FULL_SIZE * size))
+    which = np.flatnonzero(spans["state"] == "window_limited")
     end, acked, rtt = (spans[name][which] for name in ("t_end_ns", "acked_bytes", "rtt_ns"))
-    out[which] = pace.evenly_paced(spans.key[which], end, acked, rtt, min_acks, pause_share)
+    full = pace.full_size(spans["window_bytes"], facts.flow_values("peer_window_max_bytes", spans.key))[which]
+    out[which] = pace.evenly_paced(spans.key[which], end, acked, rtt, full, min_acks, pause_share)
     return out
 
 
