@@ -82,6 +82,9 @@ class Source(ABC):
     def steps(self) -> Iterator[Iterator[Rows]]:
         """All rows, step by step; between two steps the run may judge what it holds."""
 
+    def end(self) -> None:  # noqa: B027 - a source may know nothing more
+        """Take what is known of the captures after the last step; nothing of the steps before may be judged any more."""
+
     def quality(self) -> pa.Table:
         """The table `quality`; known after the last step."""
         return quality.to_table(self._counts, self.captures)
@@ -122,9 +125,11 @@ class OneCapture(Source):
         return self.captures[0].name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        capture = self.captures[0]
-        feed = capture.feed(open_flows=True)
-        for group in self._decode(0, feed):
+        self._feed = self.captures[0].feed(open_flows=True)
+        for group in self._decode(0, self._feed):
             yield (Rows(name, batch, stored=name != OPEN_FLOWS) for name, batch in group)
-        capture.take(feed)
+
+    def end(self) -> None:
+        capture = self.captures[0]
+        capture.take(self._feed)
         capture.point = self._counts[0].point(capture)
