@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
-#: Items in the queue, about 5 MB each: the reader works on while a window of connections is judged.
+#: Items in the queue, about 5 MB each.
 _DEPTH = 8
+#: The same until the first is taken: the reader works on while Python imports pyarrow and the detectors.
+_FIRST_DEPTH = 32
 
 
 def call(function: Callable[[], Any]) -> Any:
@@ -59,7 +61,7 @@ class Feed:
 
     def __init__(self, reader: _core.Reader, least_rows: int = 1) -> None:
         self._reader, self._least_rows = reader, least_rows
-        self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_DEPTH)
+        self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_FIRST_DEPTH)
         self._stop = threading.Event()
         self.info: dict[str, Any] = {}
         self.notes: list[tuple[str, str, int, int, int, str]] = []
@@ -71,18 +73,23 @@ class Feed:
             self._begun = True
             threading.Thread(target=self._work, name="wlanlens-read", daemon=True).start()
 
+    def stop(self) -> None:
+        """Read no further."""
+        self._stop.set()
+
     def __iter__(self) -> Iterator[Batches]:
         self.begin()
         try:
             while True:
                 batches, self.info, error = self._queue.get()
+                self._queue.maxsize = _DEPTH
                 if error is not None:
                     raise error
                 if not batches:
                     return
                 yield batches
         finally:
-            self._stop.set()
+            self.stop()
 
     def _work(self) -> None:
         try:

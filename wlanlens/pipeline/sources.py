@@ -113,8 +113,9 @@ class Source(ABC):
 class OneCapture(Source):
     """One capture, decoded step by step. Its clock is the axis; nothing is written to the disk on the way."""
 
-    def __init__(self, capture: Capture, progress: Watcher | None = None) -> None:
+    def __init__(self, capture: Capture, progress: Watcher | None = None, feed: Feed | None = None) -> None:
         super().__init__([capture], tables.core_schemas(), progress)
+        self._feed = capture.feed(open_flows=True) if feed is None else feed
 
     @property
     def start_ns(self) -> int:
@@ -125,7 +126,6 @@ class OneCapture(Source):
         return self.captures[0].name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        self._feed = self.captures[0].feed(open_flows=True)
         for group in self._decode(0, self._feed):
             yield (Rows(name, batch, stored=name != OPEN_FLOWS) for name, batch in group)
 
