@@ -23,6 +23,7 @@ ORDER = (
     "errors",
     "tables",
     "operating_system",
+    "threads",
     "registry",
     "parsers",
     "capture",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
+
+from wlanlens.threads import Job, Threads
 
 T = TypeVar("T")
 
@@ -13,8 +14,8 @@ class JudgeThread(Generic[T]):
     """Runs one job at a time. An error of a job is raised by `wait`."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "wlanlens-judge")
-        self._job: Future[T] | None = None
+        self._pool = Threads(1)
+        self._job: Job[T] | None = None
 
     def begin(self, job: Callable[[], T]) -> None:
         """Begin a job; the one before must have been waited for."""
@@ -27,4 +28,4 @@ class JudgeThread(Generic[T]):
 
     def stop(self) -> None:
         """Begin no more jobs. A job that runs is not waited for: nobody wants what it finds."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.stop(wait=False)

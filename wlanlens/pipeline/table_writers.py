@@ -9,7 +9,6 @@ import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from wlanlens import tables
 from wlanlens.operating_system import NO_FOLLOW
 from wlanlens.pipeline.file_names import TABLES, part
 from wlanlens.pipeline.output_dir import Output, Scratch
+from wlanlens.threads import Job, Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,17 @@ _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
 #: nothing to compress in them. Those in lists have these names too.
 _RISING = (
     *("packet", "first_packet", "last_packet", "ip_packet", "sender_packet", "receiver_packet", "ap_packet"),
-    *("time", "t_ns", "t_start_ns", "t_end_ns", "sender_t_ns", "receiver_t_ns", "ap_t_ns", "one_way_ns", "unseparated_ns"),
+    *(
+        "time",
+        "t_ns",
+        "t_start_ns",
+        "t_end_ns",
+        "sender_t_ns",
+        "receiver_t_ns",
+        "ap_t_ns",
+        "one_way_ns",
+        "unseparated_ns",
+    ),
     *("flow", "ip_id", "rel_seq", "rel_ack", "srtt_ns", "rttvar_ns", "tsf_us"),
 )
 #: Columns of numbers that hardly repeat: LZ4 takes as long as the writing and saves at most a seventh.
@@ -59,8 +69,8 @@ class WriterThread:
     """Writes for all tables of a run, one job at a time. An error of a job is raised by a later call."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "wlanlens-write")
-        self._jobs: list[Future[None]] = []
+        self._pool = Threads(1)
+        self._jobs: list[Job[None]] = []
 
     def do(self, job: Callable[[], None]) -> None:
         """Queue a job. Waits while two jobs are not done: one running, one waiting."""
@@ -75,7 +85,7 @@ class WriterThread:
 
     def stop(self) -> None:
         """End the thread; jobs that have not begun are dropped."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.stop()
 
 
 class TableWriter(ABC):
