@@ -76,7 +76,13 @@ ONLY = {
 LAZY = {
     "pipeline.analyze": {
         *("detection.runner", "ledger.ledger", "plots"),
-        *("pipeline.aligned_captures", "pipeline.output_dir", "pipeline.result_dir", "pipeline.run", "pipeline.sources"),
+        *(
+            "pipeline.aligned_captures",
+            "pipeline.output_dir",
+            "pipeline.result_dir",
+            "pipeline.run",
+            "pipeline.sources",
+        ),
     },
     "pipeline.run": {"pipeline.report_file"},
 }
