@@ -131,8 +131,9 @@ def commands(files: Mapping[str, Path], out: Path) -> dict[str, Command]:
         "aligned 1M": analyze(out, str(files["1M"]), str(files["there"]), bare),
         "four taps": analyze(out, *SAMPLES),
         "--help": Command([*WLANLENS, "--help"]),
-        "tcptrace 1M": Command(["tcptrace", "-l", "-r", "-W", str(files["1M"])]),
-        "tcptrace 4M": Command(["tcptrace", "-l", "-r", "-W", str(files["4M"])]),
+        # -n: without it tcptrace waits five seconds for the names of hosts.
+        "tcptrace 1M": Command(["tcptrace", "-n", "-l", "-r", "-W", str(files["1M"])]),
+        "tcptrace 4M": Command(["tcptrace", "-n", "-l", "-r", "-W", str(files["4M"])]),
         "tshark 1M": Command(tshark(files["1M"], "wired"), rounds=1),
         "tshark air": Command(tshark(files["air"], "radiotap"), rounds=1),
         "tshark usb": Command(tshark(files["usb"], "usbmon"), rounds=1),
@@ -160,7 +161,9 @@ def figures(sizes: Mapping[str, int]) -> list[Figure]:
     report, air_report = _difference("report 1M", small), _difference("report air+TCP", "analyze air+TCP")
     pairs = millions["1M"] + millions["there"]
     open_air = {"analyze air+TCP": 1}
-    wired, air, bus = {"tcptrace 1M": 1}, {"tcpdump air": 1}, {"tcpdump usb": 1}
+    # tcptrace reads neither radiotap nor usbmon, but it is steady within 2 %: tcpdump mostly copies a file out of the kernel's
+    # cache, in 0.1 s or in 0.18 s as that cache happens to lie in memory.
+    wired = {"tcptrace 1M": 1}
     step = {"count": millions["1M"], "peer": wired}
     more = millions["4M"] - millions["1M"]
 
@@ -174,12 +177,12 @@ def figures(sizes: Mapping[str, int]) -> list[Figure]:
         Figure("analyze_4m", "analyze --no-report, 4 M packets, CPU", "cpu_s", {large: 1}, "s", {"tcptrace 4M": 1}),
         Figure("report", "the report of 1 M packets adds, by the clock", "wall_s", report, "s", wired, floor=most(0.8)),
         Figure("report_cpu", "the report of 1 M packets adds, CPU", "cpu_s", report, "s", wired),
-        Figure("report_air", "the report of radiotap with TCP adds, by the clock", "wall_s", air_report, "s", air, floor=most(0.8)),
-        Figure("air", "analyze --no-report, radiotap, encrypted, by the clock", "wall_s", {"analyze air": 1}, "M/s", air, millions["air"], floor=fewest(0.7)),
-        Figure("air_tcp", "analyze --no-report, radiotap with TCP, by the clock", "wall_s", open_air, "M/s", air, millions["air+TCP"], floor=fewest(0.7)),
-        Figure("air_tcp_cpu", "analyze --no-report, radiotap with TCP, CPU a frame", "cpu_s", open_air, "us", air, millions["air+TCP"]),
-        Figure("usb", "analyze --no-report, usbmon, by the clock", "wall_s", {"analyze usb": 1}, "M/s", bus, millions["usb"], floor=fewest(1.0)),
-        Figure("usb_cpu", "analyze --no-report, usbmon, CPU a record", "cpu_s", {"analyze usb": 1}, "us", bus, millions["usb"]),
+        Figure("report_air", "the report of radiotap with TCP adds, by the clock", "wall_s", air_report, "s", wired, floor=most(0.8)),
+        Figure("air", "analyze --no-report, radiotap, encrypted, by the clock", "wall_s", {"analyze air": 1}, "M/s", wired, millions["air"], floor=fewest(0.7)),
+        Figure("air_tcp", "analyze --no-report, radiotap with TCP, by the clock", "wall_s", open_air, "M/s", wired, millions["air+TCP"], floor=fewest(0.7)),
+        Figure("air_tcp_cpu", "analyze --no-report, radiotap with TCP, CPU a frame", "cpu_s", open_air, "us", wired, millions["air+TCP"]),
+        Figure("usb", "analyze --no-report, usbmon, by the clock", "wall_s", {"analyze usb": 1}, "M/s", wired, millions["usb"], floor=fewest(1.0)),
+        Figure("usb_cpu", "analyze --no-report, usbmon, CPU a record", "cpu_s", {"analyze usb": 1}, "us", wired, millions["usb"]),
         Figure("judgement", "detectors and ledger, CPU a packet", "cpu_s", _difference("step detectors", "step facts"), "us", floor=most(0.5), **step),
         Figure("small", "analyze of 10 000 packets with report, by the clock", "wall_s", {"report 10k": 1}, "s", wired, floor=most(0.7)),
         Figure("small_cpu", "analyze of 10 000 packets with report, CPU", "cpu_s", {"report 10k": 1}, "s", wired),

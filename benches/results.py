@@ -21,9 +21,9 @@ TOLERANCE = 0.15
 _HEAD = """# Accepted figures of `make bench`
 
 `make bench-accept` writes this page and results.json; `make bench` prints today's figures beside these and fails when a ratio
-is more than {tolerance:.0%} worse. A ratio is the cost relative to a peer's, on the same files and by the same clock in the same run:
-less is better, and another machine changes it little. Each cost is the least of several interleaved runs. Without a peer the
-figure itself is compared.
+is more than {tolerance:.0%} worse. A ratio is the cost relative to a peer's by the same clock in the same run, of radiotap and usbmon
+relative to tcptrace on a million packets: less is better, and another machine changes it little. Each cost is the least of
+several interleaved runs. Without a peer the figure itself is compared.
 
 {machine}. {note}
 

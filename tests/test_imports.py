@@ -23,6 +23,7 @@ ORDER = (
     "errors",
     "tables",
     "operating_system",
+    "threads",
     "registry",
     "parsers",
     "capture",
@@ -71,9 +72,18 @@ ONLY = {
     "dpkt": {"cli.evidence"},
     "plotly": {"plots", "report", "papers", "reproduction"},
 }
-#: What only some runs need, imported when it is used: several captures, and the report.
+#: What only some runs need, imported when it is used: several captures, and the report; and what is imported while a capture is read.
 LAZY = {
-    "pipeline.analyze": {"pipeline.aligned_captures"},
+    "pipeline.analyze": {
+        *("detection.runner", "ledger.ledger", "plots"),
+        *(
+            "pipeline.aligned_captures",
+            "pipeline.output_dir",
+            "pipeline.result_dir",
+            "pipeline.run",
+            "pipeline.sources",
+        ),
+    },
     "pipeline.run": {"pipeline.report_file"},
 }
 HEAVY = ("pyarrow", "pandas", "numpy", "plotly", "scapy", "duckdb", "rich", "jinja2", "dpkt", "scipy")

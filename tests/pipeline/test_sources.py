@@ -23,6 +23,7 @@ def test_one_capture_writes_nothing_to_the_scratch_folder(tmp_path: Path) -> Non
         rows = [row for step in source.steps() for row in step]
         assert {row.table for row in rows} <= set(source.tables)
         assert not scratch.path.exists()
+    source.end()
     assert source.captures[0].point == "sender"
     assert source.quality().to_pylist()[0]["point"] == "sender"
 

@@ -6,7 +6,6 @@ Memory is bounded, except for a few bytes a connection.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from wlanlens.alignment import packet_matching
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.row_window import PacketWindow
+from wlanlens.threads import Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,12 +44,9 @@ def survey(
                 if k in both:
                     search.sample(both.index(k), slim)
 
-    pool = ThreadPoolExecutor(READERS, "wlanlens-survey")
-    try:
+    with Threads(READERS) as pool:
         for _ in pool.map(read, range(len(summaries))):
             pass
-    finally:
-        pool.shutdown(cancel_futures=True)
     found = {}
     for (i, j), search in searches.items():
         path = None if scratch is None else scratch / f"pairs-{i}-{j}.arrow"

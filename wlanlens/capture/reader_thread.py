@@ -9,17 +9,23 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wlanlens import threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens import _core
 
+T = TypeVar("T")
+
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
-#: Items in the queue, about 5 MB each: the reader works on while a window of connections is judged.
+#: Items in the queue, about 5 MB each.
 _DEPTH = 8
+#: The same until the first is taken: the reader works on while Python imports pyarrow and the detectors.
+_FIRST_DEPTH = 32
 
 
 def call(function: Callable[[], Any]) -> Any:
@@ -32,11 +38,21 @@ def call(function: Callable[[], Any]) -> Any:
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             answer.put((None, error))
 
-    threading.Thread(target=work, name="wlanlens-open", daemon=True).start()
-    value, error = answer.get()
+    alive = threads.start(work)
+    value, error = _next(answer, alive)
     if error is not None:
         raise error
     return value
+
+
+def _next(answers: queue.Queue[T] | queue.SimpleQueue[T], alive: threads.Alive) -> T:
+    """The next item that a thread puts in a queue."""
+    while True:
+        try:
+            return answers.get(timeout=threads.LOOK_S)
+        except queue.Empty:
+            if not alive() and answers.empty():
+                raise threads.out_of_memory() from None
 
 
 class Feed:
@@ -59,30 +75,36 @@ class Feed:
 
     def __init__(self, reader: _core.Reader, least_rows: int = 1) -> None:
         self._reader, self._least_rows = reader, least_rows
-        self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_DEPTH)
+        self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_FIRST_DEPTH)
         self._stop = threading.Event()
         self.info: dict[str, Any] = {}
         self.notes: list[tuple[str, str, int, int, int, str]] = []
         self._begun = False
+        self._alive: threads.Alive = lambda: False
 
     def begin(self) -> None:
         """Begin to read; the iterator does it too."""
         if not self._begun:
             self._begun = True
-            threading.Thread(target=self._work, name="wlanlens-read", daemon=True).start()
+            self._alive = threads.start(self._work)
+
+    def stop(self) -> None:
+        """Read no further."""
+        self._stop.set()
 
     def __iter__(self) -> Iterator[Batches]:
         self.begin()
         try:
             while True:
-                batches, self.info, error = self._queue.get()
+                batches, self.info, error = _next(self._queue, self._alive)
+                self._queue.maxsize = _DEPTH
                 if error is not None:
                     raise error
                 if not batches:
                     return
                 yield batches
         finally:
-            self._stop.set()
+            self.stop()
 
     def _work(self) -> None:
         try:

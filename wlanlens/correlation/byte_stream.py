@@ -135,7 +135,8 @@ class ByteStreams:
         """Byte positions, and when an ACK in a capture last asked for each."""
         here = np.flatnonzero(self._seen[self._asking, capture])
         t_ns = self._t_ns[self._asking[here], capture]
-        order = np.argsort(self._asked[here])
+        # ACKs rise along a stream: a sort that merges sorted runs.
+        order = np.argsort(self._asked[here], kind="stable")
         asked = self._asked[here][order]
         if not len(asked):
             return asked, t_ns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
@@ -22,6 +21,7 @@ from wlanlens.pipeline.sources import Rows, Source
 from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, WriterThread
 from wlanlens.tables.columns import rows_where
 from wlanlens.tables.stored_tables import ArrowTables
+from wlanlens.threads import Job, Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -200,8 +200,8 @@ def _side_by_side(
     chunks: Iterable[time_chunks.Chunk], make: Callable[[time_chunks.Chunk], list[Rows]]
 ) -> Iterator[list[Rows]]:
     """The rows of each chunk in order, while those of the next are made in threads: NumPy and Arrow work beside Python."""
-    pool = ThreadPoolExecutor(WORKERS, "wlanlens-chunk")
-    waiting: deque[Future[list[Rows]]] = deque()
+    pool = Threads(WORKERS)
+    waiting: deque[Job[list[Rows]]] = deque()
     try:
         for chunk in chunks:
             waiting.append(pool.submit(make, chunk))
@@ -211,7 +211,7 @@ def _side_by_side(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.stop()
 
 
 def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows]:

@@ -7,24 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import plots
 from wlanlens.capture.capture import Capture
-from wlanlens.detection.runner import DetectorRunner
 from wlanlens.errors import file_errors
 from wlanlens.formatting import html_table, percent, printable, seconds
-from wlanlens.ledger.ledger import PLAIN
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.open_captures import AnyPath, open_captures
-from wlanlens.pipeline.output_dir import Output, Scratch
 from wlanlens.pipeline.progress import Watcher
-from wlanlens.pipeline.result_dir import Stored
-from wlanlens.pipeline.run import Run
-from wlanlens.pipeline.sources import OneCapture, Source
 
+# A capture is read while whatever judges it is imported: none of that is imported here.
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.decryption_keys import Keys
+    from wlanlens.capture.reader_thread import Feed
+    from wlanlens.pipeline.output_dir import Scratch
+    from wlanlens.pipeline.result_dir import Stored
+    from wlanlens.pipeline.sources import Source
     from wlanlens.plots import Figure
 
 
@@ -64,6 +62,8 @@ class Analysis:
         return f"<Analysis {printable(str(self.out))}: {len(self.findings)} findings; {self.verdict.sentence}>"
 
     def _repr_html_(self) -> str:
+        from wlanlens.ledger.ledger import PLAIN
+
         life = sum(self.totals.values())
         where = [
             (PLAIN[name], seconds(ns), percent(ns, life))
@@ -95,6 +95,8 @@ class Analysis:
         MissingTable
             The trace lacks a table that the plot draws, or has no rows of it.
         """
+        from wlanlens import plots
+
         chosen = self.verdict.flow if flow is None else flow
         if direction is None:
             direction = self.verdict.direction if chosen == self.verdict.flow else None
@@ -151,20 +153,39 @@ def analyze(
     WlanlensError
         A capture cannot be read or aligned, or the directory cannot be written.
     """
-    judge = DetectorRunner(only, thresholds)
     opened = open_captures(captures, roles=roles, keys=keys)
-    with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
-        Run(source_of(opened, scratch, nat=nat, progress=progress), judge, output).go(report=report)
-        output.commit()
+    feed = opened[0].feed(open_flows=True) if len(opened) == 1 else None
+    if feed is not None:
+        feed.begin()
+    try:
+        from wlanlens.detection.runner import DetectorRunner
+        from wlanlens.pipeline.output_dir import Output, Scratch
+        from wlanlens.pipeline.result_dir import Stored
+        from wlanlens.pipeline.run import Run
+
+        judge = DetectorRunner(only, thresholds)
+        with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
+            Run(source_of(opened, scratch, feed, nat=nat, progress=progress), judge, output).go(report=report)
+            output.commit()
+    finally:
+        if feed is not None:
+            feed.stop()
     return Analysis(Stored(output.path))
 
 
 def source_of(
-    captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
+    captures: Sequence[Capture],
+    scratch: Scratch,
+    feed: Feed | None = None,
+    *,
+    nat: bool = False,
+    progress: Watcher | None = None,
 ) -> Source:
-    """The source of one capture or of several."""
+    """The source of one capture, from its feed if it has begun, or of several."""
     if len(captures) == 1:
-        return OneCapture(captures[0], progress)
+        from wlanlens.pipeline.sources import OneCapture
+
+        return OneCapture(captures[0], progress, feed)
     from wlanlens.pipeline.aligned_captures import AlignedCaptures  # one capture needs no alignment
 
     return AlignedCaptures(captures, scratch, nat=nat, progress=progress)
@@ -194,6 +215,8 @@ def load(folder: str | os.PathLike[str]) -> Analysis:
     WlanlensError
         It is not an analysed directory, or not a whole one.
     """
+    from wlanlens.pipeline.result_dir import Stored
+
     stored = Stored(folder)
     stored.check()
     return Analysis(stored)

@@ -7,6 +7,7 @@ are joined later.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,10 @@ from wlanlens.correlation.leading_captures import LEDGER_FACTS
 from wlanlens.pipeline.open_flows import OPEN_FLOWS, OpenFlows
 from wlanlens.tables.columns import coded, integers
 from wlanlens.tables.link_schemas import links_for_detectors
-from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.capture.capture import Capture
 
 #: Rows held before a window is judged: 100 MiB of segments at 200 bytes, and detectors need as much again.
@@ -185,27 +184,11 @@ class Window:
             held[OPEN_FLOWS] = running
         return held
 
-    def trace(
-        self,
-        held: Mapping[str, pa.Table],
-        *,
-        start_ns: int,
-        duration_ns: int,
-        clocks: Sequence[ClockMap] | None = None,
-    ) -> Trace:
-        """The rows taken out, as a trace."""
-        return Trace(
-            self._captures,
-            held,
-            start_ns=start_ns,
-            duration_ns=duration_ns,
-            endpoints=self._endpoints,
-            clocks=clocks,
-        )
-
-    def forget(self) -> None:
-        """Remove the addresses of the connections that had ended at the latest cut; call it once they are judged."""
+    def take_endpoints(self) -> Endpoints:
+        """The addresses for the rows of the latest cut. Those of the connections that had ended then are not kept here."""
+        taken = copy.copy(self._endpoints)
         self._endpoints.forget(self._ended)
+        return taken
 
 
 def _held_schema(name: str) -> pa.Schema:

@@ -20,10 +20,11 @@ from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back, leave_out_pandas
 from wlanlens.pipeline.file_names import FINDINGS
 from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
+from wlanlens.pipeline.judge_thread import JudgeThread
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
 from wlanlens.report import downsampling, plotly_script
 from wlanlens.tables.stored_tables import ParquetTables
-from wlanlens.trace import TIMED
+from wlanlens.trace import TIMED, Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +53,7 @@ class Run:
         self._ledger_ns = [0] * len(ledger.CATEGORIES)
         self._last_t_ns = 0
         self._mended = 0
+        self._judging: JudgeThread[tuple[pa.Table, list[Finding]]] = JudgeThread()
 
     def go(self, *, report: bool) -> None:
         """Read everything, then write what is known only at the end."""
@@ -61,6 +63,7 @@ class Run:
             self._read()
             self._finish(report)
         finally:
+            self._judging.stop()
             self._thread.stop()
             for writer in self._writers.values():
                 writer.drop()
@@ -71,7 +74,11 @@ class Run:
                 self._take(rows)
             if self._window.full:
                 self._judge_window(last=False)
+        # What the source says of its captures at the end is for the last window.
+        self._collect()
+        self._source.end()
         self._judge_window(last=True)
+        self._collect()
         if self._mended:
             self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.REPAIRED)
 
@@ -93,23 +100,37 @@ class Run:
             self._window.add(name, batch)
 
     def _judge_window(self, *, last: bool) -> None:
-        """Take rows out of the window, enter them in the ledger and run the detectors over them."""
+        """Take rows out of the window, and judge them in a thread while the next rows are read and written."""
+        self._collect()
         held = self._window.cut(last=last)
         more = {name: held.pop(key) for key, name in LEDGER_ONLY.items()}
-        entered = self._enter(held, more)
-        trace = self._window.trace(
-            {**held, "ledger": entered},
-            start_ns=self._source.start_ns,
-            duration_ns=self._last_t_ns,
-            clocks=self._source.clocks,
-        )
+        self._follow_retransmissions(held)
+        source, duration_ns, endpoints = self._source, self._last_t_ns, self._window.take_endpoints()
+
+        def judge() -> tuple[pa.Table, list[Finding]]:
+            entered = self._enter(held, more)
+            trace = Trace(
+                source.captures,
+                {**held, "ledger": entered},
+                start_ns=source.start_ns,
+                duration_ns=duration_ns,
+                endpoints=endpoints,
+                clocks=source.clocks,
+            )
+            self._refusals.add(trace)
+            return entered, self._judge.run(trace)
+
+        self._judging.begin(judge)
+
+    def _collect(self) -> None:
+        """Wait for the thread that judges, and keep what it found."""
+        done = self._judging.wait()
+        if done is None:
+            return
+        entered, found = done
         self._writers["ledger"].append(entered)
         self._ledger_ns = [a + b for a, b in zip(self._ledger_ns, ledger.sums(entered), strict=True)]
-        self._follow_retransmissions(held)
-        self._refusals.add(trace)
-        self._found = join_windows(self._found, self._judge.run(trace))
-        self._window.forget()
-        del held, trace, entered
+        self._found = join_windows(self._found, found)
         give_back()
         self._found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
         for finding in self._found[FINDINGS_KEPT:]:

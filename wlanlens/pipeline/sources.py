@@ -82,6 +82,9 @@ class Source(ABC):
     def steps(self) -> Iterator[Iterator[Rows]]:
         """All rows, step by step; between two steps the run may judge what it holds."""
 
+    def end(self) -> None:  # noqa: B027 - a source may know nothing more
+        """Take what is known of the captures after the last step; nothing of the steps before may be judged any more."""
+
     def quality(self) -> pa.Table:
         """The table `quality`; known after the last step."""
         return quality.to_table(self._counts, self.captures)
@@ -110,8 +113,9 @@ class Source(ABC):
 class OneCapture(Source):
     """One capture, decoded step by step. Its clock is the axis; nothing is written to the disk on the way."""
 
-    def __init__(self, capture: Capture, progress: Watcher | None = None) -> None:
+    def __init__(self, capture: Capture, progress: Watcher | None = None, feed: Feed | None = None) -> None:
         super().__init__([capture], tables.core_schemas(), progress)
+        self._feed = capture.feed(open_flows=True) if feed is None else feed
 
     @property
     def start_ns(self) -> int:
@@ -122,9 +126,10 @@ class OneCapture(Source):
         return self.captures[0].name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        capture = self.captures[0]
-        feed = capture.feed(open_flows=True)
-        for group in self._decode(0, feed):
+        for group in self._decode(0, self._feed):
             yield (Rows(name, batch, stored=name != OPEN_FLOWS) for name, batch in group)
-        capture.take(feed)
+
+    def end(self) -> None:
+        capture = self.captures[0]
+        capture.take(self._feed)
         capture.point = self._counts[0].point(capture)

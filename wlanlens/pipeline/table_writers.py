@@ -9,7 +9,6 @@ import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from wlanlens import tables
 from wlanlens.operating_system import NO_FOLLOW
 from wlanlens.pipeline.file_names import TABLES, part
 from wlanlens.pipeline.output_dir import Output, Scratch
+from wlanlens.threads import Job, Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,10 +34,21 @@ _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
 
 
 #: Columns whose differences from row to row are small: packed, they take half the space and half the time of LZ4, which finds
-#: nothing to compress in them.
+#: nothing to compress in them. Those in lists have these names too.
 _RISING = (
-    *("packet", "first_packet", "last_packet", "ip_packet", "tsf_us"),
-    *("time", "t_ns", "flow", "ip_id", "rel_seq", "rel_ack", "srtt_ns", "rttvar_ns"),
+    *("packet", "first_packet", "last_packet", "ip_packet", "sender_packet", "receiver_packet", "ap_packet"),
+    *(
+        "time",
+        "t_ns",
+        "t_start_ns",
+        "t_end_ns",
+        "sender_t_ns",
+        "receiver_t_ns",
+        "ap_t_ns",
+        "one_way_ns",
+        "unseparated_ns",
+    ),
+    *("flow", "ip_id", "rel_seq", "rel_ack", "srtt_ns", "rttvar_ns", "tsf_us"),
 )
 #: Columns of numbers that hardly repeat: LZ4 takes as long as the writing and saves at most a seventh.
 _RANDOM = ("tcp_seq", "body_digest")
@@ -58,8 +69,8 @@ class WriterThread:
     """Writes for all tables of a run, one job at a time. An error of a job is raised by a later call."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "wlanlens-write")
-        self._jobs: list[Future[None]] = []
+        self._pool = Threads(1)
+        self._jobs: list[Job[None]] = []
 
     def do(self, job: Callable[[], None]) -> None:
         """Queue a job. Waits while two jobs are not done: one running, one waiting."""
@@ -74,7 +85,7 @@ class WriterThread:
 
     def stop(self) -> None:
         """End the thread; jobs that have not begun are dropped."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.stop()
 
 
 class TableWriter(ABC):
@@ -183,13 +194,14 @@ class ParquetWriter(TableWriter):
             path = self._place.file(TABLES, self.name, part(self.parts))
             self.parts += 1
             self.paths.append(path)
-            rising = [name for name in _RISING if name in self.schema.names]
+            leaves = [leaf for f in self.schema for leaf in _leaves(f)]
+            rising = [leaf for leaf in leaves if leaf.rpartition(".")[2] in _RISING]
             plain = {*rising, *_RANDOM}
             self._writer = pq.ParquetWriter(
                 self._create(path),
                 self.schema,
                 # LZ4 takes a tenth of the decoding time, and every reader supports it.
-                compression={leaf: "none" if leaf in plain else "lz4" for f in self.schema for leaf in _leaves(f)},
+                compression={leaf: "none" if leaf in plain else "lz4" for leaf in leaves},
                 column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED") or None,
                 use_dictionary=[f.name for f in self.schema if pa.types.is_dictionary(f.type)],
                 write_statistics=[name for name in _STATISTICS if name in self.schema.names],

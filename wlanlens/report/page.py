@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +24,7 @@ from wlanlens.report.inert import as_clause, embedded, shown, unbroken, with_cod
 from wlanlens.report.more_figures import more_figures
 from wlanlens.report.policy import digest, policy
 from wlanlens.report.views import MOST_VIEWS, data_flows, view
+from wlanlens.threads import Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +85,7 @@ def write(
     """
     plotly_script.begin_packing()
     # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
-    with ThreadPoolExecutor(2, "wlanlens-pack") as pool:
+    with Threads(2) as pool:
         # Read here beside `segments`, once for all figures.
         packets = pool.submit(trace.table, "packets") if trace.has("packets") else None
         books = accounts(ledger)

@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from wlanlens.errors import WlanlensError
 from wlanlens.report import encode
 from wlanlens.report.policy import digest
+from wlanlens.threads import Job, Threads
 
 KEPT_IN = Path(__file__).parent / "__pycache__"
 
@@ -32,13 +32,13 @@ def plotly() -> PackedScript:
     return begin_packing().result()
 
 
+_PACKING = Threads(1)
+
+
 @cache
-def begin_packing() -> Future[PackedScript]:
+def begin_packing() -> Job[PackedScript]:
     """Read plotly.js in a thread, or compress it, while the caller does something else."""
-    pool = ThreadPoolExecutor(1, "wlanlens-plotly")
-    packed = pool.submit(kept, _installed(), KEPT_IN)
-    pool.shutdown(wait=False)
-    return packed
+    return _PACKING.submit(kept, _installed(), KEPT_IN)
 
 
 def _installed() -> Path:

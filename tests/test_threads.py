@@ -1,0 +1,87 @@
+"""Threads whose death is noticed: a wait for one that cannot start or ends without a word is an error, not for ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.captures import SAMPLES
+from wlanlens.threads import Threads
+
+#: Analyses captures in a process whose thread number N ends before its first line of Python, as without memory for a frame.
+WITHOUT_MEMORY = """
+import _thread, sys
+import wlanlens as wl
+wl.analyze
+begin, begun = _thread.start_new_thread, []
+
+def start_new_thread(function, arguments):
+    begun.append(0)
+    # A function without the parameters that it is called with ends as early as C code can end.
+    return begin((lambda: None) if len(begun) == int(sys.argv[1]) else function, arguments)
+
+_thread.start_new_thread = start_new_thread
+sys.unraisablehook = lambda _: None
+try:
+    wl.analyze(sys.argv[3:], out=sys.argv[2])
+except (MemoryError, RuntimeError) as error:
+    print("error", error)
+else:
+    print("done", len(begun))
+"""
+
+
+@pytest.mark.parametrize("taps", [("sender",), ("sender", "receiver")])
+def test_an_analysis_ends_whichever_thread_does_not_start(
+    taps: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    paths = [str(SAMPLES / f"usb_ack_holding.{tap}.pcap") for tap in taps]
+    said = []
+    for number in range(1, 30):
+        out = str(tmp_path_factory.mktemp("out"))
+        command = [sys.executable, "-c", WITHOUT_MEMORY, str(number), out, *paths]
+        said.append(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+        if said[-1].startswith("done"):
+            break
+    assert len(said) > 5
+    assert all(line.startswith("error") for line in said[:-1])
+    assert said[-1].startswith("done")
+
+
+def test_jobs_are_done_in_order_and_their_errors_are_raised() -> None:
+    with Threads(1) as one:
+        done: list[int] = []
+        jobs = [one.submit(done.append, number) for number in range(10)]
+        jobs[-1].result()
+        assert done == list(range(10))
+        with pytest.raises(ZeroDivisionError):
+            one.submit(lambda: 1 // 0).result()
+    with Threads(2) as two:
+        assert list(two.map(lambda value: 2 * value, range(5))) == [0, 2, 4, 6, 8]
+
+
+def test_jobs_run_beside_each_other() -> None:
+    met = threading.Barrier(2, timeout=10)
+    with Threads(2) as two:
+        assert len(list(two.map(lambda _: met.wait(), range(2)))) == 2
+
+
+def test_what_has_not_begun_is_dropped() -> None:
+    begun, go, done = threading.Event(), threading.Event(), []
+
+    def wait() -> bool:
+        begun.set()
+        return go.wait(10)
+
+    one = Threads(1)
+    first = one.submit(wait)
+    one.submit(done.append, 1)
+    assert begun.wait(10)
+    one.stop(wait=False)
+    go.set()
+    assert first.result()
+    one.stop()
+    assert not done
