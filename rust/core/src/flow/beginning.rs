@@ -8,7 +8,7 @@ use super::pair_times::PairTimes;
 /// The first timeout of a SYN.
 pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
 /// The longest in use: 3 s (RFC 1122 section 4.2.3.1), and a tenth for ticks.
-const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
+pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
 
 impl Connection {
     /// The first data of a direction: its intervals start with the connection.
@@ -52,9 +52,14 @@ impl Connection {
                 timeline.pass(piece(answer.min(t), State::Handshake));
                 timeline.pass(piece(done, State::Undecided));
             } else if let Some((first, last)) = timers {
-                // A SYN's first timer takes 3 s at most (RFC 6298 section 2.1): a longer one had expired before, and the tap missed that.
-                let missed = first - timeline.now() > SYN_TIMEOUT_MAX_NS;
-                timeline.pass(piece(first.min(t), if missed { State::BackoffWait } else { State::RtoWait }));
+                // A SYN's first timer takes 1 s to 3 s (RFC 6298 section 2.1): a longer one had expired before, and the tap missed that.
+                let began = timeline.now();
+                if first - began > SYN_TIMEOUT_MAX_NS {
+                    timeline.pass(piece((began + SYN_TIMEOUT_NS).min(t), State::RtoWait));
+                    timeline.pass(piece((began + SYN_TIMEOUT_MAX_NS).min(t), State::Undecided));
+                } else {
+                    timeline.pass(piece(first.min(t), State::RtoWait));
+                }
                 timeline.pass(piece(last.min(t), State::BackoffWait));
             }
             // Away from the sender: its SYN's timer has expired meanwhile (RFC 6298 section 2.1), and the copies have not come here.

@@ -67,6 +67,7 @@ impl SenderState {
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
             if hidden {
                 row.backoff = None;
+                self.divide_silence(s, o, backoff);
             }
         }
         let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
@@ -83,6 +84,9 @@ impl SenderState {
             self.remember_probe(s, o, number);
             if let Some(timeline) = &mut self.timeline {
                 timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
+            }
+            if hidden {
+                self.divide_silence(s, o, 0);
             }
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {

@@ -1,7 +1,8 @@
 //! What a sender may have sent before its timer expired that a tap away from it never captured: the timeout marks it as lost, too.
 
-use super::kinds::Phase;
-use super::send::Sent;
+use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
+use super::kinds::{Phase, State};
+use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
@@ -65,6 +66,24 @@ impl SenderState {
             }
         }
         self.ids.above = 0;
+    }
+
+    /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: earlier copies were lost before
+    /// the tap. The first timer takes as long as the least one at least, and each next one twice as long as the one before (RFC 6298
+    /// section 5.5), so that k of them take 2^k - 1 times the first: with the least k that fits, it is longest. In between it is undecided.
+    #[cold]
+    pub fn divide_silence(&mut self, s: &Sent, o: &SentOutcome, backoff: u16) {
+        let from = o.silent_from.unwrap_or(s.t);
+        let silent = s.t - from;
+        let least = if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
+        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
+        let trips = [self.round_trip(), self.view.as_ref().and_then(|view| view.round_trip())];
+        let longest = SYN_TIMEOUT_MAX_NS.max(trips.into_iter().flatten().max().unwrap_or(0).saturating_mul(5));
+        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > longest) else { return };
+        let first =
+            (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1)).find(|first| *first <= longest).unwrap_or(least);
+        timeline.was(from.saturating_add(least), State::Undecided, None);
+        timeline.was_timer_wait(from.saturating_add(first.max(least)), State::BackoffWait, s.packet);
     }
 
     /// It repeats what follows a timeout, or did so until the tap saw the ACK of all that it had captured then.
