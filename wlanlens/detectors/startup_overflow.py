@@ -112,7 +112,7 @@ def startup_overflow(
     copies = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "copy", "since_previous_ns", "spurious", "trigger", "lost_before_tap"],
-        where={"transmission": ("retransmission",), "trigger": _REACTIONS},
+        where={"transmission": ("retransmission",), "trigger": (*_REACTIONS, "undecided")},
         valid=valid,
     )
     copies = copies.take(copies["rel_seq"] > 0)
@@ -126,8 +126,9 @@ def startup_overflow(
     unseen: list[int] = []
     frequent: list[FirstLosses] = []
     for key in keys.tolist():
-        mine, data = copies.of_key(key), sent.of_key(key)
-        reaction = int(mine["t_ns"][0])
+        repeated, data = copies.of_key(key), sent.of_key(key)
+        mine = repeated.take(np.isin(repeated["trigger"], _REACTIONS))
+        reaction = int((mine if len(mine["t_ns"]) else repeated)["t_ns"][0])
         first = first_losses(mine, reaction)
         if len(first) >= min_losses_count:
             back = acks.of_key(key ^ 1)
@@ -140,7 +141,7 @@ def startup_overflow(
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and thinned and case.flight_before <= before_share * case.flight:
                 (cases if case.p_value <= chance_share else frequent).append(case)
-        elif _unseen_losses(data, mine, reaction) >= min_losses_count:
+        elif _unseen_losses(data, repeated, reaction) >= min_losses_count:
             unseen.append(key)
     yield from _findings(facts, cases)
     if frequent:

@@ -8,7 +8,7 @@ use super::scoreboard::{Run, PASSED_SHIFT};
 use super::sender_state::SenderState;
 use super::seq::newer;
 use super::spurious::AckFacts;
-use super::wait_state::DELAYED_ACK_NS;
+use super::timer::DELAYED_ACK_NS;
 use crate::limits;
 
 /// An ACK as the sender of the data reads it.

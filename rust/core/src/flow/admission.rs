@@ -5,6 +5,7 @@
 //! next one of the connection confirms or refutes it.
 
 use super::ack::{Ack, AckOutcome};
+use super::kinds::{Evidence, Transmission};
 use super::output::Out;
 use super::sender_state::{HeldAck, SenderState};
 use super::seq::newer;
@@ -45,11 +46,16 @@ impl SenderState {
         before.is_some_and(|b| (start - b).abs() <= reach)
     }
 
-    /// A segment of acknowledged bytes, more than a window ago, with an older timestamp than others that passed: the path kept it back.
+    /// What a segment is that was not believed. Acknowledged bytes, more than a window ago, with an older timestamp than others that
+    /// passed: the path kept them back.
     #[cold]
-    pub fn is_late(&self, start: i64, end: i64, tcp: &Tcp) -> bool {
-        let sent = self.latest_stamp.zip(tcp.timestamps).is_some_and(|((latest, ..), (own, _))| newer(latest, own));
-        sent && end > start && end <= self.una && self.captured_from.is_some_and(|from| start >= from)
+    pub fn what_was_rejected(&self, start: Option<i64>, span: i64, tcp: &Tcp) -> (Transmission, Option<Evidence>) {
+        let old = self.latest_stamp.zip(tcp.timestamps).is_some_and(|((latest, ..), (own, _))| newer(latest, own));
+        let known = |start: i64| start + span <= self.una && self.captured_from.is_some_and(|from| start >= from);
+        if old && span > 0 && start.is_some_and(known) {
+            return (Transmission::Reordered, Some(Evidence::Tsval));
+        }
+        (Transmission::First, None)
     }
 
     /// Whether an ACK of this sender's data can be believed. If not, it is held back.

@@ -4,7 +4,7 @@ use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
 use super::intervals::{Piece, ACCESS_NS, TICK_NS};
 use super::ip_order::Step;
-use super::kinds::{Evidence, Kind, Phase, State, Transmission};
+use super::kinds::{Kind, Phase, State, Transmission};
 use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
@@ -166,9 +166,7 @@ impl Connection {
         if !admitted {
             out.notes.add(NoteKind::SequenceJump, p.number, 0);
             row.kind = Kind::plain(tcp.flags, payload);
-            if rel_seq.is_some_and(|start| me.is_late(start, start + span, tcp)) {
-                (row.transmission, row.evidence) = (Transmission::Reordered, Some(Evidence::Tsval));
-            }
+            (row.transmission, row.evidence) = me.what_was_rejected(rel_seq, span, tcp);
             out.segments.push(&row, false);
             return;
         }
@@ -464,8 +462,6 @@ impl Connection {
                     let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
                     for sender in &mut self.senders {
                         sender.rtt_whole = whole;
-                    }
-                    for sender in &mut self.senders {
                         let tap = by_handshake(h, sender.reverse);
                         sender.near_receiver = tap == Some(Tap::NearReceiver);
                         sender.near_sender = tap == Some(Tap::NearSender);

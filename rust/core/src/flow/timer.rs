@@ -15,6 +15,8 @@ pub enum Flavour {
 const MS: i64 = 1_000_000;
 /// The smallest retransmission timeout of a sender by default (Linux); the RTT adds to it.
 pub const FIRST_TIMEOUT_NS: i64 = 200 * MS;
+/// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
+pub const DELAYED_ACK_NS: i64 = 25 * MS;
 /// No path is longer than an hour; a larger sample is a clock error.
 const LONGEST_RTT_NS: i64 = 3_600_000 * MS;
 const FLAVOURS: [Flavour; 3] = [Flavour::Rfc6298, Flavour::Linux, Flavour::Linux22];

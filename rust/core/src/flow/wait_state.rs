@@ -5,12 +5,10 @@ use super::intervals::{own_delay, TICK_NS};
 use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::FIRST_TIMEOUT_NS;
+use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
-/// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
-pub const DELAYED_ACK_NS: i64 = 25 * MS;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 
