@@ -14,13 +14,13 @@ from wlanlens.detection.toolkit import (
     Finding,
     FirstLosses,
     Losses,
-    Rows,
     Undecided,
     count,
     duration,
     first_losses,
     judge_first_losses,
     moment,
+    unseen_losses,
 )
 from wlanlens.registry import detector
 
@@ -141,7 +141,7 @@ def startup_overflow(
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and thinned and case.flight_before <= before_share * case.flight:
                 (cases if case.p_value <= chance_share else frequent).append(case)
-        elif _unseen_losses(data, repeated, reaction) >= min_losses_count:
+        elif unseen_losses(data, repeated, reaction) >= min_losses_count:
             unseen.append(key)
     yield from _findings(facts, cases)
     if frequent:
@@ -158,12 +158,6 @@ def startup_overflow(
             np.array(unseen),
             "The first losses were before this tap, so the capture does not show how full the queue there was.",
         )
-
-
-def _unseen_losses(data: Rows, copies: Rows, reaction: int) -> int:
-    """Segments of the first window whose first copy never passed the tap."""
-    highest = data["rel_seq"][data["t_ns"] < reaction].max(initial=0)
-    return len(np.unique(copies["rel_seq"][(copies["lost_before_tap"] == 1) & (copies["rel_seq"] < highest)]))
 
 
 def _findings(facts: Facts, cases: list[FirstLosses]) -> Iterator[Finding]:

@@ -47,7 +47,7 @@ from wlanlens.detection.toolkit.findings import (
     make_finding,
     severity,
 )
-from wlanlens.detection.toolkit.first_losses import FirstLosses, first_losses, judge_first_losses
+from wlanlens.detection.toolkit.first_losses import FirstLosses, first_losses, judge_first_losses, unseen_losses
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
@@ -207,6 +207,7 @@ __all__ = [
     "times",
     "transmission_us",
     "transmitter_of",
+    "unseen_losses",
     "variance_ratio_tail",
     "vector",
 ]

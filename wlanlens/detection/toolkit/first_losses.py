@@ -132,3 +132,9 @@ def judge_first_losses(
         segment_bytes=segment,
         cost_s=max(0.0, wait_s - acked / rate) if rate > 0 else wait_s,
     )
+
+
+def unseen_losses(data: Rows, copies: Rows, reaction: int) -> int:
+    """Segments of the first window whose first copy never passed the tap."""
+    highest = data["rel_seq"][data["t_ns"] < reaction].max(initial=0)
+    return len(np.unique(copies["rel_seq"][(copies["lost_before_tap"] == 1) & (copies["rel_seq"] < highest)]))
