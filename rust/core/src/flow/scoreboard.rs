@@ -192,7 +192,7 @@ mod tests {
     fn beyond_the_limit_runs_that_are_alike_are_merged() {
         let mut board = Scoreboard::default();
         let count = limits::RUNS_PER_DIRECTION as i64;
-        // Every tenth segment of the first ones is sent again, then more than the limit are outstanding.
+        // Each tenth of the first segments is retransmitted; after that, more segments than the limit are outstanding.
         for n in 0..count {
             board.push(Run::once(n * 10, n * 10 + 10, n));
         }

@@ -305,7 +305,7 @@ impl SenderState {
         loops.into_iter().flatten().min().unwrap_or(0) / self.emptier()
     }
 
-    /// Without timestamps only the handshake shows a round trip, and the queue that it met may drain: one half as long is nothing rare.
+    /// Without timestamps only the handshake shows a round trip, and the queue that it met may drain: half of it is common.
     fn emptier(&self) -> i64 {
         if self.loop_least.is_some() {
             1
