@@ -153,7 +153,7 @@ impl SenderState {
             // A queue below TCP drops packets before the tap.
             return self.tally.lost_before_tap > 0 || self.hidden_expiries == Some(0) && s.start == 0;
         }
-        let away = self.near_receiver || self.rtt_whole.is_some();
+        let away = self.near_receiver || self.rtt_whole.is_some() || self.syn_seen && s.start > 0;
         // Where the tap is shows only when the handshake is over. No first timer is shorter than a second (RFC 6298 section 2.1), and each
         // next one is twice as long: with a copy missing in between, three times as long or more.
         let longest = if self.expired_at == s.start { 3 * self.expiry_waited } else { LONGEST_SYN_NS };

@@ -12,6 +12,7 @@ use super::sender_state::SenderState;
 use super::sender_view::Passed;
 use super::tap::{by_handshake, Tap};
 use super::timer::FIRST_TIMEOUT_NS;
+use super::trigger::LEAST_SYN_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
 use super::window::window_bytes;
 use crate::notes::NoteKind;
@@ -272,25 +273,23 @@ impl Connection {
                 me.previous_packet = Some(t);
             }
         }
-        if is_ack {
-            let o = &acked;
-            if kind == Kind::Ack {
-                kind = match o.kind {
-                    AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => {
-                        Kind::KeepAliveAck
-                    }
-                    AckKind::Duplicate => Kind::DupAck,
-                    AckKind::Window => Kind::WindowUpdate,
-                    _ => Kind::Ack,
-                };
-            }
+        if is_ack && kind == Kind::Ack {
+            kind = match acked.kind {
+                AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => Kind::KeepAliveAck,
+                AckKind::Duplicate => Kind::DupAck,
+                AckKind::Window => Kind::WindowUpdate,
+                _ => Kind::Ack,
+            };
         }
         row.kind = kind;
 
         // A repeated SYN may be answered by a plain ACK: the other end has not heard of the SYN+ACK yet.
         let waits = reverse && span == 0 && self.handshake.synack.is_some();
         if syn || !(self.handshake_done || waits) {
-            self.follow_handshake(t, syn, has_ack, reverse);
+            // Data that comes late, and not next after the SYN: packets before it may be lost, and a timer may have sent it.
+            let late = self.handshake.synack.is_some_and(|at| t - at >= LEAST_SYN_NS);
+            let at_once = span == 0 || !late || self.senders[usize::from(reverse)].ids.next;
+            self.follow_handshake(t, syn, has_ack, reverse, at_once);
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
@@ -451,26 +450,24 @@ impl Connection {
     }
 
     #[cold]
-    fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
+    fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool, at_once: bool) {
         let h = &mut self.handshake;
-        match (syn, ack) {
-            (true, _) => h.opening(t, ack),
-            (false, _) if !self.handshake_done => {
-                if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
-                    h.ack = Some(t);
-                    // The time between two SYN+ACKs is a timer, not a path.
-                    let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
-                    for sender in &mut self.senders {
-                        sender.rtt_whole = whole;
-                        let tap = by_handshake(h, sender.reverse);
-                        sender.near_receiver = tap == Some(Tap::NearReceiver);
-                        sender.near_sender = tap == Some(Tap::NearSender);
-                        sender.loop_syn = h.longest_loop(sender.reverse);
-                    }
+        if syn {
+            h.opening(t, ack);
+        } else if !self.handshake_done {
+            if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
+                h.ack = Some(t);
+                // The time between two SYN+ACKs is a timer, not a path.
+                let whole = h.parts().filter(|_| at_once).map(|(to_b, to_a)| to_b.saturating_add(to_a));
+                for sender in &mut self.senders {
+                    sender.rtt_whole = whole;
+                    let tap = by_handshake(h, sender.reverse);
+                    sender.near_receiver = tap == Some(Tap::NearReceiver);
+                    sender.near_sender = tap == Some(Tap::NearSender);
+                    sender.loop_syn = h.longest_loop(sender.reverse).filter(|_| at_once);
                 }
-                self.handshake_done = true;
             }
-            _ => {}
+            self.handshake_done = true;
         }
     }
 

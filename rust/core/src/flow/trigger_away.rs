@@ -228,7 +228,8 @@ impl SenderState {
 
     /// Keep what is uncertain about the state of the sender: until all data sent by now is acknowledged, or evidence leaves one state.
     pub fn follow_doubt(&mut self, s: &Sent, left: Causes) {
-        let doubted = self.in_doubt(s);
+        // What begins where the uncertain time ends may begin another one.
+        let doubted = self.in_doubt(s) && s.start < self.unsure_until;
         if left.has(Causes::EXPIRY) {
             self.maybe_expired = if left.is_one() { self.maybe_expired } else { Some(s.t) };
             self.maybe_expired_start = s.start;

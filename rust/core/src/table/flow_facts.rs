@@ -48,7 +48,7 @@ define_table! {
     tap_rtt_mean_ns: F64 ? null, "ns", "Mean RTT from the tap to the receiver and back.";
     tap_rtt_sd_ns: F64 ? null, "ns", "Standard deviation of the RTT from the tap to the receiver and back.";
     tap_rtt_max_ns: I64 ? null, "ns", "Maximum RTT from the tap to the receiver and back.";
-    handshake_rtt_ns: I64 ? null, "ns", "Time from the SYN to the ACK that ends the handshake: the RTT of the whole path.";
+    handshake_rtt_ns: I64 ? null, "ns", "Time from the SYN to the ACK that ends the handshake: the RTT of the whole path. Null if a timer may have sent that ACK.";
     longest_idle_ns: I64, "ns", "Longest time between two segments with data.";
     flight_max_bytes: U64, "bytes", "Maximum of the bytes outstanding.";
     peer_window_min_bytes: U32 ? null, "bytes", "Smallest window that the receiver advertised.";

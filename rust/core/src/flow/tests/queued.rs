@@ -142,3 +142,21 @@ fn a_sender_that_echoes_old_acks_waits_behind_a_queue() {
     };
     assert_ne!(triggers(100), triggers(0));
 }
+
+#[test]
+fn data_that_a_timer_may_have_sent_ends_no_round_trip() {
+    let round_trip = |ms: f64, lost: u32| {
+        let mut s = Script::between(false, 0.1);
+        s.packets.truncate(2);
+        s.ids[0] = 101 + lost;
+        s.data(ms, 0);
+        let t = s.run();
+        let rows = t.batches("flows").next().unwrap().column_by_name("handshake_rtt_ns").unwrap().clone();
+        let rows = rows.as_primitive::<Int64Type>();
+        rows.is_valid(0).then(|| rows.value(0) / MS)
+    };
+    assert_eq!(round_trip(20.0, 1), Some(20));
+    assert_eq!(round_trip(203.0, 0), Some(203));
+    // The ACK, or the first copy of the data, never passed.
+    assert_eq!(round_trip(203.0, 1), None);
+}

@@ -1,5 +1,8 @@
 //! Away from the sender: triggers by what it can have known.
 
+use super::super::causes::Causes;
+use super::super::send::Sent;
+use super::super::sender_state::SenderState;
 use super::*;
 
 /// Near the receiver, with timestamps of 1 ms: each ACK is echoed by what the sender sends after it. Segment 20 is missing; 21 to 24
@@ -119,4 +122,27 @@ fn bytes_where_no_ack_ended_are_repaired_after_a_timeout_only() {
     // The first is undecided: a report or a timer. One ACK covers all, so no ACK made segment 5 the first unacknowledged one.
     let triggers = without_stamps(1, &[(300.0, 0, 10), (320.0, 5, 10)]);
     assert_eq!(triggers[1], "go_back_n");
+}
+
+#[test]
+fn what_begins_at_the_end_of_an_uncertain_time_begins_another() {
+    let s = Sent {
+        packet: 9,
+        t: 9,
+        start: 3000,
+        end: 4000,
+        len: 1000,
+        ip_id: None,
+        order: 0,
+        tsval: None,
+        control: false,
+        sack_ok: false,
+    };
+    let mut sender = SenderState { end: 9000, unsure_until: 3000, ..SenderState::default() };
+    sender.follow_doubt(&s, Causes::FAST.or(Causes::EXPIRY));
+    assert!(sender.in_doubt(&Sent { start: 8000, end: 9000, ..s }));
+    // Below it, it belongs to the one that began before.
+    let mut sender = SenderState { end: 9000, unsure_until: 3000, ..SenderState::default() };
+    sender.follow_doubt(&Sent { start: 2000, end: 3000, ..s }, Causes::FAST.or(Causes::EXPIRY));
+    assert!(!sender.in_doubt(&Sent { start: 8000, end: 9000, ..s }));
 }
