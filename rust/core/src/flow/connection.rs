@@ -464,7 +464,7 @@ impl Connection {
                     let tap = by_handshake(h, sender.reverse);
                     sender.near_receiver = tap == Some(Tap::NearReceiver);
                     sender.near_sender = tap == Some(Tap::NearSender);
-                    sender.loop_syn = h.longest_loop(sender.reverse).filter(|_| at_once);
+                    sender.loop_syn = h.longest_loop(sender.reverse);
                 }
             }
             self.handshake_done = true;

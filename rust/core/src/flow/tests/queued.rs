@@ -160,3 +160,15 @@ fn data_that_a_timer_may_have_sent_ends_no_round_trip() {
     // The ACK, or the first copy of the data, never passed.
     assert_eq!(round_trip(203.0, 1), None);
 }
+
+#[test]
+fn data_at_an_even_pace_is_no_idle_time_after_such_an_opening() {
+    let mut s = Script::between(false, 0.1);
+    s.packets.truncate(2);
+    s.ids[0] = 102;
+    for n in 0..20 {
+        s.data(203.0 + 50.0 * f64::from(n), n);
+        s.ack(203.1 + 50.0 * f64::from(n), n + 1);
+    }
+    assert_eq!(s.run().time_in("idle"), 0);
+}
