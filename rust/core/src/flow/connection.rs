@@ -363,6 +363,7 @@ impl Connection {
                     }
                 }
                 timeline.pass(piece(state, timeout, peer, o.acked, o.rtt.filter(|_| peer.view.is_none())));
+                peer.doubt_late_ack(t, &mut timeline);
                 timeline.settle_answer(o.rtt);
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);

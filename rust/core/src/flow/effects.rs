@@ -125,7 +125,11 @@ impl SenderState {
 
     /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
-        self.leave_slow_start(s);
+        let (flight, most) = (self.flight(), self.tally.flight_max);
+        if self.view.is_none() {
+            self.leave_slow_start(s.t, flight, most, self.timer.srtt());
+            self.grown = if flight > most { Some(s.t) } else { self.grown };
+        }
         let outstanding = self.head_sent != Some(s.t);
         if what == Transmission::First && (outstanding || self.full_before) {
             self.usual_gap = self.usual_gap.max(self.tally.last_send.map_or(0, |last| s.t - last));
@@ -172,21 +176,16 @@ impl SenderState {
     }
 
     /// Slow start is over with the first loss, or when a round trip passes without a larger flight. It adds a segment for each ACK, and
-    /// so two in a round trip of four (RFC 5681 section 3.1): one less is congestion avoidance.
-    fn leave_slow_start(&mut self, s: &Sent) {
-        if let (false, Some(srtt)) = (self.start_over, self.timer.srtt()) {
-            let (since, before) = self.flight_before;
-            if s.t - since > srtt {
-                let most = self.flight().max(self.tally.flight_max);
-                self.start_over = before >= 4 * self.mss() && most < before + 2 * self.mss();
-                self.flight_before = (s.t, most);
-            }
+    /// so two in a round trip of four (RFC 5681 section 3.1): one less is congestion avoidance. `most`: the largest flight before.
+    pub fn leave_slow_start(&mut self, t: i64, flight: i64, most: i64, trip: Option<i64>) {
+        let Some(trip) = trip else { return };
+        let (since, before) = self.flight_before;
+        if !self.start_over && t - since > trip {
+            let most = flight.max(most);
+            self.start_over = before >= 4 * self.mss() && most < before + 2 * self.mss();
+            self.flight_before = (t, most);
         }
-        if self.flight() > self.tally.flight_max {
-            self.grown = Some(s.t);
-        } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
-            self.start_over |= (s.t - grown) / 2 > srtt;
-        }
+        self.start_over |= flight <= most && self.grown.is_some_and(|grown| (t - grown) / 2 > trip);
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).

@@ -4,6 +4,7 @@ use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 use super::kinds::{Phase, State};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
+use super::sender_waits::LONGEST_TIMEOUT_NS;
 use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
 
@@ -76,9 +77,14 @@ impl SenderState {
         let from = o.silent_from.unwrap_or(s.t);
         let silent = s.t - from;
         let least = if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
-        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
-        let trips = [self.round_trip(), self.view.as_ref().and_then(|view| view.round_trip())];
-        let longest = SYN_TIMEOUT_MAX_NS.max(trips.into_iter().flatten().max().unwrap_or(0).saturating_mul(5));
+        let trip = self.view.as_ref().and_then(|view| view.round_trip());
+        let longest = match trip.max(self.round_trip()) {
+            _ if s.start == 0 => SYN_TIMEOUT_MAX_NS,
+            // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
+            Some(longest) if trip.is_some() => SYN_TIMEOUT_MAX_NS.max(longest.saturating_mul(5)),
+            // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
+            _ => LONGEST_TIMEOUT_NS,
+        };
         let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > longest) else { return };
         let first =
             (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1)).find(|first| *first <= longest).unwrap_or(least);

@@ -27,9 +27,8 @@ pub struct SenderView {
     /// The highest ACK that had, and the window of the latest one.
     pub una: i64,
     pub window: Option<u32>,
-    /// Largest flight, and when it last grew.
+    /// Largest flight.
     pub flight_max: i64,
-    pub grown: Option<i64>,
     /// Bytes that ACKs made in one tick covered after the first of them: its echo shows only that it had read one.
     pub same_tick: i64,
     /// The latest segment with new bytes: its length and its TSval.

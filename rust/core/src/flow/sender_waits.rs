@@ -11,8 +11,8 @@ use super::timer::FIRST_TIMEOUT_NS;
 
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
-/// The longest timeout, 60 s.
-const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
+/// The longest timeout (RFC 6298 section 2.5).
+pub const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
@@ -144,10 +144,10 @@ impl SenderState {
         } else {
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);
             let flight = self.end - view.una;
+            let trip = view.round_trip().or_else(|| self.round_trip());
+            self.leave_slow_start(s.t, flight, view.flight_max, trip);
             if flight > view.flight_max {
-                (view.flight_max, view.grown) = (flight, Some(s.t));
-            } else if let (Some(grown), Some(trip)) = (view.grown, view.round_trip().or_else(|| self.round_trip())) {
-                self.start_over |= (s.t - grown) / 2 > trip;
+                (view.flight_max, self.grown) = (flight, Some(s.t));
             }
         }
         self.view = Some(view);
@@ -183,6 +183,16 @@ impl SenderState {
         }
     }
 
+    /// An ACK passes its sender's tap later after the latest data than a receiver may delay it (RFC 1122 section 4.2.3.2) and than the
+    /// shortest timer takes: it was queued before the tap, or made for a copy, and the timer may have expired meanwhile.
+    #[inline]
+    pub fn doubt_late_ack(&self, t: i64, timeline: &mut Timeline) {
+        let late = |last: &i64| t - last >= LEAST_TIMEOUT_NS + MOST_ACK_DELAY_NS;
+        if let Some(last) = self.tally.last_send.filter(late).filter(|_| self.view.is_some()) {
+            timeline.doubt_since(last);
+        }
+    }
+
     /// The capture ends. Nothing is outstanding: the sender had sent all, and at a tap away from it what followed is idle time or undecided.
     pub fn end_view(&mut self, timeline: &mut Timeline) {
         // It did not wait for a last delayed ACK: it had sent all.
@@ -190,11 +200,11 @@ impl SenderState {
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }
-        let (Some(view), Some(loop_ns), Some(last)) = (self.view.take(), self.loop_ns(), self.last_advance) else {
+        let (Some(view), Some(loop_ns), Some(sent)) = (self.view.take(), self.loop_ns(), self.tally.last_send) else {
             return;
         };
+        let last = self.last_advance.unwrap_or(sent);
         let idle = last.saturating_add(loop_ns).saturating_add(loop_ns / 2);
-        let sent = self.tally.last_send.unwrap_or(last);
         if timeline.now() - sent > (idle - last).saturating_add(MOST_ACK_DELAY_NS) {
             timeline.doubt_since(sent);
         }

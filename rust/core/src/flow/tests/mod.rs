@@ -12,6 +12,7 @@ mod scripted;
 mod timers;
 mod trigger_away;
 mod undo;
+mod view;
 mod waits;
 
 use std::ops::Range;

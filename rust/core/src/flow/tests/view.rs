@@ -1,0 +1,69 @@
+//! At a tap near the receiver: what the sender did meanwhile, and what cannot be told.
+
+use super::{flags, Script, MS};
+
+/// Full segments with timestamps of 1 ms, in rounds of 100 ms that are twice as large each time, acknowledged at once: the sender echoes
+/// in each round the ACKs of the one before. `grows`: or as large as the first one of four.
+fn rounds(grows: bool) -> Script {
+    let mut s = Script::between(false, 0.1);
+    s.packets[2].time_ns = s.packets[0].time_ns.map(|t| t + 100 * MS);
+    let stamp = |s: &mut Script, stamps: (u32, u32)| {
+        s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some(stamps);
+    };
+    let mut sent = 0;
+    for round in 1..7u32 {
+        let size = if grows { 1 << round } else { 4 };
+        for n in 0..size {
+            let ms = round * 100 + n / 4;
+            s.data(f64::from(ms) + f64::from(n % 4) * 0.2, sent);
+            stamp(&mut s, (1000 + ms - 50, 2000 + ms - 100));
+            sent += 1;
+            s.ack(f64::from(ms) + f64::from(n % 4) * 0.2 + 0.1, sent);
+            stamp(&mut s, (2000 + ms, 1000 + ms - 50));
+        }
+    }
+    s
+}
+
+#[test]
+fn rounds_that_double_are_slow_start() {
+    let t = rounds(true).run();
+    assert!(t.time_in("slow_start") >= 480 * MS, "{:?}", t.intervals());
+    let t = rounds(false).run();
+    assert!(t.time_in("slow_start") < 350 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn an_ack_that_is_later_than_any_delay_leaves_open_what_the_sender_did() {
+    for (late_ms, undecided_ms) in [(400.0, 0), (5000.0, 5000)] {
+        let mut s = Script::between(false, 0.1);
+        s.data(30.0, 0);
+        s.ack(30.1, 1);
+        s.data(52.0, 1);
+        s.ack(52.0 + late_ms, 2);
+        let t = s.run();
+        assert_eq!(t.time_in("undecided") / MS, undecided_ms, "{:?}", t.intervals());
+    }
+    // To the end of the capture, too.
+    let mut s = Script::between(false, 0.1);
+    s.data(30.0, 0);
+    s.push(9000.0, false, 5000, 1000, flags::ACK, 0, &[], None);
+    assert_eq!(s.run().time_in("undecided") / MS, 8970);
+}
+
+#[test]
+fn a_queue_may_make_the_first_timer_longer_than_a_handshake_shows() {
+    // The ACK of the last segment is lost behind the tap, and perhaps a copy before it: its timer takes 14 s, by a queue of some seconds.
+    let mut s = Script::between(true, 0.1);
+    for n in 0..9 {
+        s.data(30.0 + f64::from(n), n);
+        s.ack(30.1 + f64::from(n), n + 1);
+    }
+    s.ids[0] += 1;
+    s.data(14_038.0, 8);
+    s.ack(14_038.1, 9);
+    let t = s.run();
+    assert_eq!(t.resends().len(), 1, "{:?}", t.resends());
+    assert_eq!(t.time_in("backoff_wait"), 0, "{:?}", t.intervals());
+    assert!(t.time_in("undecided") > 13_000 * MS);
+}
