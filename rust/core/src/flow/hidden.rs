@@ -78,18 +78,17 @@ impl SenderState {
         let silent = s.t - from;
         let least = if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
         let trip = self.view.as_ref().and_then(|view| view.round_trip());
-        let longest = match trip.max(self.round_trip()) {
-            _ if s.start == 0 => SYN_TIMEOUT_MAX_NS,
-            // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
-            Some(longest) if trip.is_some() => SYN_TIMEOUT_MAX_NS.max(longest.saturating_mul(5)),
-            // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
-            _ => LONGEST_TIMEOUT_NS,
-        };
-        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > longest) else { return };
-        let first =
-            (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1)).find(|first| *first <= longest).unwrap_or(least);
+        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
+        let usual = SYN_TIMEOUT_MAX_NS.max(trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5));
+        // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
+        let longest = if s.start == 0 || trip.is_some() { usual } else { usual.max(LONGEST_TIMEOUT_NS) };
+        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > usual) else { return };
         timeline.was(from.saturating_add(least), State::Undecided, None);
-        timeline.was_timer_wait(from.saturating_add(first.max(least)), State::BackoffWait, s.packet);
+        if silent > longest {
+            let mut firsts = (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1));
+            let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);
+            timeline.was_timer_wait(from.saturating_add(first), State::BackoffWait, s.packet);
+        }
     }
 
     /// It repeats what follows a timeout, or did so until the tap saw the ACK of all that it had captured then.
