@@ -18,8 +18,10 @@ from wlanlens.validation.ledger_scoring import (
     share_right,
     spread,
     spread_of_worlds,
+    true_ledger,
     verdict_score,
 )
+from wlanlens.validation.random_worlds import random_world
 
 S = 1_000_000_000
 
@@ -88,3 +90,11 @@ def test_a_world_is_scored_at_each_tap(tmp_path: Path) -> None:
     assert verdict.cause == "timeouts"
     assert verdict.right
     assert not verdict_score(1, run.facts, "a > b; it was application-limited for 9 s.", ("sender",)).right
+
+
+def test_a_connection_that_passes_no_tap_is_no_cause(tmp_path: Path) -> None:
+    # Uploads of eight stations, of which one loses much time by timeouts; the sender's capture has another one only.
+    run = simulate(random_world(312013, varied=True), tmp_path, seed=312013)
+    assert verdict_score(1, run.facts, "", ("air",)).cause == "timeouts"
+    assert verdict_score(1, run.facts, "", ("air",)).clear
+    assert not verdict_score(1, run.facts, "", ("sender",)).clear

@@ -215,10 +215,15 @@ def above(categories: Mapping[str, int]) -> dict[str, int]:
 
 
 def verdict_score(world: int, facts: Truth, sentence: str, taps: tuple[str, ...]) -> VerdictScore:
-    """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction."""
+    """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction.
+
+    Connections of which no packet passes the taps do not count.
+    """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []
-    for categories in true_ledger(facts).values():
+    for subject, categories in true_ledger(facts).items():
+        if place(facts, taps, subject) == "elsewhere" and "air" not in taps:
+            continue
         seen = categories if divided else above(categories)
         life = sum(seen.values())
         spent += [(sum(seen.get(c, 0) for c in group), name, life) for name, group in CAUSES.items()]
