@@ -18,7 +18,6 @@ from wlanlens.validation.ledger_scoring import (
     share_right,
     spread,
     spread_of_worlds,
-    true_ledger,
     verdict_score,
 )
 from wlanlens.validation.random_worlds import random_world
