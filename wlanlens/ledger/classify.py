@@ -43,7 +43,8 @@ SPURIOUS_KINDS = ("spurious", "ack_lost")
 
 #: Time on the path is queueing delay where the mean round trip exceeds the flow's minimum by this: the shortest
 #: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. A shorter queue is useful:
-#: it keeps the path full while the window is halved. The detector `overbuffering` has the same figure.
+#: it keeps the path full while the window is halved. The detector `overbuffering` has the same figure. For the same
+#: reason a queue is useful up to the minimum round trip itself, where that is longer (RFC 5681 section 3.1 halves the window).
 QUEUE_NS = 200_000_000
 
 #: ... and where it lasts this many round trips.
@@ -77,7 +78,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
         full |= paced
     rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
     minimum = _min_rtt(intervals, directions)
-    late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
+    late = (minimum > 0) & (rtt - minimum >= np.maximum(QUEUE_NS, minimum))
     queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
         path = categories == CATEGORIES.index("path")
@@ -233,7 +234,7 @@ def _queued(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     before = np.minimum.accumulate(least + base) - base
     back = rank[::-1] * 2 * none
     after = (np.minimum.accumulate(known[::-1] + back) - back)[::-1]
-    late = (known < none) & (known - before >= QUEUE_NS)
+    late = (known < none) & (known - before >= np.maximum(QUEUE_NS, before))
     # One delay, of ACKs that were held or of one segment, passes with its round trip.
     first = np.flatnonzero(np.concatenate(([True], (late[1:] != late[:-1]) | (rank[1:] != rank[:-1]))))
     run = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))

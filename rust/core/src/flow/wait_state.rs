@@ -54,9 +54,11 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
+    // Without SACK a sender keeps its state until more is acknowledged (RFC 6582 section 4), but all that it repeats has arrived by then.
+    let repeats = h.view.is_none() && h.una < h.recover;
     match h.phase {
-        Phase::Loss if h.view.is_none() => (State::LossRecovery, h.last_timeout),
-        Phase::Recovery if h.view.is_none() => (State::FastRecovery, None),
+        Phase::Loss if repeats => (State::LossRecovery, h.last_timeout),
+        Phase::Recovery if repeats => (State::FastRecovery, None),
         // It has sent all: neither a window nor slow start keeps anything back.
         _ if h.fin_end.is_some_and(|fin| h.end >= fin) => (State::Transfer, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),

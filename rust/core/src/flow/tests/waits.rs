@@ -456,3 +456,16 @@ fn recovered(echo: u32) -> i64 {
 fn a_partial_ack_with_an_older_echo_ends_a_fast_recovery() {
     assert_eq!((recovered(1002), recovered(1024)), (2, 37));
 }
+
+#[test]
+fn what_follows_the_ack_of_all_repeated_data_is_no_recovery() {
+    // Without SACK the sender stays in its state until more is acknowledged, which a queue delays by two seconds.
+    let mut s = Script::new(false);
+    s.flight(30.0, 0..3);
+    s.data(1100.0, 0);
+    s.ack(1120.0, 3);
+    s.data(1120.1, 3);
+    s.ack(3120.0, 4);
+    let t = s.run();
+    assert_eq!(t.time_in("loss_recovery"), 0, "{:?}", t.intervals());
+}
