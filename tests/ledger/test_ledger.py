@@ -61,18 +61,26 @@ def test_every_state_has_a_category() -> None:
 
 
 def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
-    rows = intervals([("loss_recovery", 5), ("loss_recovery", 6)])
-    rows[0]["timeout_packet"], rows[1]["timeout_packet"] = 10, 20
-    timeouts = table("timeouts", [{"packet": 10, "kind": "spurious"}, {"packet": 20, "kind": "genuine"}])
+    rows = intervals([("loss_recovery", ns) for ns in (5, 6, 70, 800)])
+    # Of the third the data had arrived: it or its ACK was late.
+    kinds = (
+        {"kind": "spurious"},
+        {"kind": "genuine"},
+        {"kind": "undecided", "kind_evidence": "dsack"},
+        {"kind": "undecided"},
+    )
+    for number, row in enumerate(rows):
+        row["timeout_packet"] = number
+    timeouts = table("timeouts", [{"packet": number, **kind} for number, kind in enumerate(kinds)])
     entered = ledger.from_intervals(table("intervals", rows), timeouts)
-    assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
+    assert ledger.totals(entered) == {"spurious_recovery": 75, "loss_recovery": 806}
 
 
-def _queued(*parts: tuple[str, float, int, int]) -> dict[str, int]:
+def _queued(*parts: tuple[str, float, int, int], least_ms: int = 20) -> dict[str, int]:
     """The ledger of intervals of a state, seconds, round trip in ms and bytes acknowledged, as seconds by category."""
     rows = intervals([(state, round(s * 10**9)) for state, s, _, _ in parts])
     for row, (_, _, rtt, acked) in zip(rows, parts, strict=True):
-        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": least_ms * 10**6, "acked_bytes": acked}
     return {
         name: round(ns / 10**9) for name, ns in ledger.totals(ledger.from_intervals(table("intervals", rows))).items()
     }
@@ -91,6 +99,9 @@ def test_what_is_no_queueing_delay() -> None:
     assert _queued(FAST, ("full_path", 3, 300, 10_000), EMPTY) == {"path": 5, "fast_recovery": 1}
     # The path has become longer: no queue drains.
     assert _queued(FAST, SLOW, ("fast_recovery", 1, 300, 100)) == {"path": 5, "fast_recovery": 1}
+    # A queue no longer than the path itself keeps it full while the window is halved.
+    long = (("transfer", 20, 2000, 200_000), ("transfer", 30, 3900, 10_000), ("fast_recovery", 10, 2000, 100))
+    assert _queued(*long, least_ms=2000) == {"path": 50, "fast_recovery": 10}
     # ACKs were held once.
     assert _queued(FAST, ("transfer", 1, 300, 10_000), EMPTY) == {"path": 3, "fast_recovery": 1}
     assert _queued(FAST, ("slow_start", 3, 300, 10_000), EMPTY) == {"path": 2, "slow_start": 3, "fast_recovery": 1}

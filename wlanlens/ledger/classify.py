@@ -171,7 +171,10 @@ def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    mine = timeouts.filter(pc.is_in(timeouts.column("kind").cast(pa.string()), pa.array(SPURIOUS_KINDS)))
+    kind = timeouts.column("kind").cast(pa.string())
+    # Undecided with evidence: of one of these kinds.
+    either = pc.and_(pc.equal(kind, "undecided"), timeouts.column("kind_evidence").is_valid())
+    mine = timeouts.filter(pc.or_(pc.is_in(kind, pa.array(SPURIOUS_KINDS)), either))
     packet = integers(intervals.column("timeout_packet"), -1)
     if not mine.num_rows or not (packet >= 0).any():
         return np.zeros(len(packet), bool)

@@ -213,7 +213,10 @@ impl SenderState {
         if let Some(t) = self.timeouts.iter_mut().find(|t| Some(t.id) == p.timeout) {
             let kind = if p.verdict.is_some() { p.kind } else { TimeoutKind::Undecided };
             t.kind = Some(kind);
-            t.by = if matches!(kind, TimeoutKind::Spurious | TimeoutKind::AckLost) { p.by } else { None };
+            // That it was not needed shows at the sender also where its kind does not; away from it the ACK may have come after the timer.
+            let known = matches!(kind, TimeoutKind::Spurious | TimeoutKind::AckLost);
+            let here = p.verdict == Some(true) && p.start > 0 && !self.near_receiver && self.view.is_none();
+            t.by = p.by.filter(|_| known || here);
             t.evidence_packet = p.evidence_packet.filter(|_| kind != TimeoutKind::Undecided);
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == p.recovery && p.recovery != 0) {

@@ -100,7 +100,7 @@ define_table! {
     rel_seq: I64, "bytes", "Sequence number of this segment relative to the SYN's.";
     len: U32, "bytes", "Its payload.";
     kind: Enum(TIMEOUT_KINDS), "", "genuine: the segment had been lost; spurious: it or its ACK was only delayed; ack_lost: it had arrived and its ACKs were lost.";
-    kind_evidence: Enum(SPURIOUS_EVIDENCE) ? null, "", "Evidence for kind spurious or ack_lost.";
+    kind_evidence: Enum(SPURIOUS_EVIDENCE) ? null, "", "Evidence that the segment had arrived: of kind spurious or ack_lost, or of one of them where kind is undecided.";
     evidence_packet: U64 ? null, "", "Packet that proves the kind: the ACK with the old echo, the DSACK, the delayed ACKs.";
     backoff: U16, "", "Earlier timer expiries for the same segment.";
     rto_ns: I64 ? null, "ns", "Timeout by the timer model, backoff included.";

@@ -56,3 +56,23 @@ fn duplicate_acks_that_the_sender_had_not_read_call_for_nothing() {
     s.sent_with(351.20, 3, 1351, 2051);
     assert_eq!(s.triggers(), ["rto", "go_back_n", "go_back_n", "go_back_n"]);
 }
+
+#[test]
+fn evidence_that_a_timeout_was_not_needed_stands_where_its_kind_is_undecided() {
+    // The ACK echoes an original: whether an earlier ACK was lost, or this one late, does not show.
+    let evidence = |mut s: Script| {
+        s.acked_with(351.0, 6, 2351, 1030);
+        let t = s.run();
+        assert_eq!(t.names("timeouts", "kind", TIMEOUT_KINDS), ["undecided"]);
+        let column = t.batches("timeouts").next().unwrap().column_by_name("kind_evidence").unwrap().clone();
+        column.is_valid(0)
+    };
+    assert!(evidence(timed_out()));
+    // Away from the sender that ACK may have come after the timer.
+    let mut away = Script::between(true, 0.1);
+    away.packets.extend(timed_out().packets.into_iter().skip(3));
+    for (i, p) in away.packets.iter_mut().enumerate() {
+        p.number = i as u64 + 1;
+    }
+    assert!(!evidence(away));
+}
