@@ -23,8 +23,8 @@ def judged(number: int, folder: Path) -> WorldScore:
         # One download over the air; slow lines on which every connection queues behind eight and thirty others.
         (113006, 0.02),
         (134000, 0.01),
-        (134007, 0.20),
-        (134014, 0.27),
+        (134007, 0.14),
+        (134014, 0.17),
     ],
 )
 def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
     assert found[0] <= most
 
 
-# In 134007 slow start lasts for minutes behind other connections, and at the receiver it is taken for over too early. In 250055 silences
-# are longer than any first timer: most of them is backoff.
-@pytest.mark.parametrize(("world", "least"), [(113006, 0.98), (134007, 0.75), (134000, 0.94), (250055, 0.92)])
+# In 134007 slow start lasts for minutes behind other connections. In 134000 it lasts a few round trips in which some station always has
+# a packet, which the truth calls path. In 250055 silences are longer than any first timer: most of them is backoff.
+@pytest.mark.parametrize(("world", "least"), [(113006, 0.98), (134007, 0.94), (134000, 0.81), (250055, 0.92)])
 def test_known_seconds_at_the_tap_of_the_receiver(world: int, least: float, tmp_path: Path) -> None:
     right = share_right([s for s in judged(world, tmp_path).ledgers if s.place == "receiver"])
     assert right is not None
