@@ -179,7 +179,7 @@ def _judge(
     p = max(poisson_tail(paired, expected), p_burst, p_udp)
     if p > chance_share:
         rare = min(len(failed_data) / len(data), len(failed_acks) / len(acks)) < common_share
-        return None if p > open_share and rare else _open(air, both, data_at, p)
+        return None if p > open_share and rare else _open(air, data_at, p)
     tie_us = np.maximum(mean_airtime_us(e, data_at), mean_airtime_us(e, ack_at))
     cost_s = float(np.nansum(tie_us)) / 1e6 * (paired - min(expected, paired)) / paired
     by_design = ties_of_dcf(air, acks) * rounds
@@ -225,18 +225,17 @@ def _judge(
     return found if excess else replace(found, severity="info")
 
 
-def _open(air: Air, both: Array, data_at: Array, p: float) -> Undecided:
+def _open(air: Air, data_at: Array, p: float) -> Undecided:
     """Ties that chance may explain."""
     e = air.exchanges
     names, times = np.unique(e.pair[data_at], return_counts=True)
     pair = int(names[times.argmax()])
-    open_ = air.undecided(
+    return air.undecided(
         "data_ack_collision",
         [pair],
         f"{count(len(data_at), 'retried TCP data frame')} failed together with TCP ACKs, which chance may explain "
         f"({p_value_text(p)}); a longer capture would show it.",
     )
-    return replace(open_, spans=((air.subject(pair), int(e.t_first_ns[both].min()), int(e.t_last_ns[both].max())),))
 
 
 def _retry_failure_rate(e: Exchanges, events: Array) -> float:

@@ -56,7 +56,7 @@ from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
-from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
+from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used, required_dbm
 from wlanlens.detection.toolkit.round_trips import (
     empty_path_ns,
     is_on_ack_path,
@@ -193,6 +193,7 @@ __all__ = [
     "rates_used",
     "receiver_of",
     "recovery_after_runs",
+    "required_dbm",
     "reverse",
     "round_trip_samples",
     "sent_above",
