@@ -87,7 +87,7 @@ from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_ch
 from wlanlens.detection.toolkit.window_time import (
     evenly_paced,
     has_no_room,
-    long_stretches,
+    main_stretches,
     may_be_busy,
     mean_by_length,
 )
@@ -178,8 +178,8 @@ __all__ = [
     "late_with_others",
     "latest_before",
     "lone_segments",
-    "long_stretches",
     "lost_packet_runs",
+    "main_stretches",
     "make_finding",
     "may_be_busy",
     "mean_airtime_us",

@@ -9,7 +9,7 @@ import numpy as np
 
 from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.ground_truth._columns import Array, among, numbers
+from wlanlens.simulation.ground_truth._columns import Array, among, numbers, packets
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Side, sides
 
@@ -19,8 +19,10 @@ CODES = ("window_limited",)
 _SHARE, _LEAST_NS = 0.05, 50_000_000
 #: Nor need short transfers.
 _LEAST_BYTES = 64 * 1024
-#: Fewer round trips in a row are one burst: the event begins and ends with an episode of as many, if there is one.
-_STRETCH = 3
+#: Less of its time at either end is a burst apart from the event.
+_EDGE = 0.1
+#: Headers of IP and TCP without options. A line that is busy for this share of the time has no room for more: the event need not be found.
+_HEADERS_BYTES, _FULL = 40, 0.9
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -42,22 +44,49 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
         facts, side, "window_limited", first, last, spent / 1e9,
         "The receiver's window limited the sender.", {"limited_s": spent / 1e9},
     )  # fmt: skip
-    small = spent < max(_LEAST_NS, _SHARE * life) or int(side.data["len_bytes"].sum()) < _LEAST_BYTES
-    return [replace(found, confidence=MAY_BE_MISSED) if small else found]
+    own = spent - _held_ns(side, start[at], end[at])
+    small = own < max(_LEAST_NS, _SHARE * life) or int(side.data["len_bytes"].sum()) < _LEAST_BYTES
+    missable = small or _line_was_full(facts, side, first, last)
+    return [replace(found, confidence=MAY_BE_MISSED) if missable else found]
+
+
+def _held_ns(side: Side, start: Array, end: Array) -> int:
+    """Time of the spans of more than two round trips without an ACK: these were held or lost, and would fill any window."""
+    silent = np.searchsorted(side.ack_t_ns, end) - np.searchsorted(side.ack_t_ns, start, side="right") == 0
+    return int((end - start)[silent & (end - start > 2 * _round_trip_ns(side))].sum())
+
+
+def _line_was_full(facts: Truth, side: Side, first: int, last: int) -> bool:
+    """Whether the slowest line was busy with the packets of all connections: the windows only share it out."""
+    world = facts.world
+    if world.cell is not None or not world.wires:
+        return False
+    slowest = min(world.wires, key=lambda wire: wire.rate_bps)
+    p, ends = packets(facts), np.array([(flow.client, flow.server) for flow in world.flows])
+    sender = ends[p["flow"], p["back"].astype(np.int64)]
+    there = p["delivered"] & (sender == ends[side.flow, int(side.direction == "b2a")])
+    there &= (p["t_end_ns"] > first) & (p["t_end_ns"] <= last)
+    size = p["len_bytes"][there] + _HEADERS_BYTES + slowest.header_bytes
+    return bool(8e9 * float(size.sum()) >= _FULL * slowest.rate_bps * (last - first))
+
+
+def _round_trip_ns(side: Side) -> int:
+    _, rtt = side.round_trips("t_made_ns")
+    return int(np.median(rtt)) if len(rtt) else 0
 
 
 def _main(side: Side, start: Array, end: Array) -> tuple[int, int]:
-    """From the first episode of some round trips to the last one. A gap above a round trip ends an episode.
+    """From the first episode to the last one, without those at either end that together hold less than a share of the time. A gap above
+    a round trip ends an episode.
 
     It begins when the window was filled: the queue that was there before drains for a round trip or two.
     """
-    _, rtt = side.round_trips("t_made_ns")
-    round_trip = int(np.median(rtt)) if len(rtt) else 0
+    round_trip = _round_trip_ns(side)
     begins = np.flatnonzero(np.append(True, start[1:] - end[:-1] > round_trip))
     ends = np.append(begins[1:], len(start)) - 1
-    lasts = end[ends] - start[begins]
-    long = np.flatnonzero(lasts >= min(lasts.max(), _STRETCH * round_trip))
-    first, last = int(start[begins[long[0]]]), int(end[ends[long[-1]]])
+    spent = np.cumsum(np.add.reduceat(end - start, begins))
+    some, most = np.searchsorted(spent, (_EDGE * spent[-1], (1 - _EDGE) * spent[-1]))
+    first, last = int(start[begins[some]]), int(end[ends[most]])
     earliest = first - 2 * round_trip
     filled = [int(e["t_ns"]) for e in side.events if e["what"] == "window_filled" and earliest <= e["t_ns"] <= first]
     return min(filled, default=first), last
