@@ -37,6 +37,7 @@ from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
 from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
+from wlanlens.detection.toolkit.dupack_reasons import NO_FAST_RETRANSMIT, reasons_without
 from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.fades import Fade, StationDrops
@@ -99,6 +100,7 @@ __all__ = [
     "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
+    "NO_FAST_RETRANSMIT",
     "NULL",
     "ON_THE_PATH",
     "PURE_ACKS",
@@ -191,6 +193,7 @@ __all__ = [
     "poisson_tail",
     "queue_lengths",
     "rates_used",
+    "reasons_without",
     "receiver_of",
     "recovery_after_runs",
     "required_dbm",
