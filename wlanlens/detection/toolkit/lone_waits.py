@@ -10,9 +10,7 @@ from wlanlens.detection.toolkit.round_trips import delay_of_others_ns, round_tri
 from wlanlens.tables.columns import NULL, Array
 
 
-def stands_out(
-    facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float, rtt_share: float
-) -> Array:
+def stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float, rtt_share: float) -> Array:
     """Whether each wait is this many times as long as the median delay of the round trips sampled next, and at least this share of
     the shortest one; not where fewer than two were sampled."""
     samples = facts.cached(round_trip_samples)

@@ -27,15 +27,25 @@ _HEADERS_BYTES, _FULL = 40, 0.9
 
 def findings(facts: Truth) -> list[Finding]:
     """One finding for each flow: the time that the true ledger has as `receiver_window`, or as `delayed_ack` while the window
-    was filled. The cost is that time."""
+    was filled. The cost is that time.
+
+    A window of one segment limits on the air, too: data and ACK never share a backoff, nor two segments an ACK. The ledger has that
+    time as the air's, so it need not be found.
+    """
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    flow, back, limited, delayed, start, end = _ledger(facts)
+    flow, back, limited, delayed, air, start, end = _ledger(facts)
     mine = (flow == side.flow) & (back == (side.direction == "b2a"))
     life = int((end - start)[mine].sum())
-    at = np.flatnonzero(mine & (limited | (delayed & side.window_filled(start))))
+    own = mine & (limited | (delayed & side.window_filled(start)))
+    tcp = facts.world.flows[side.flow].tcp
+    alone = (
+        mine & air if tcp is not None and tcp.receive_window_bytes < 2 * tcp.mss_bytes else np.zeros(len(mine), bool)
+    )
+    of_air = int((end - start)[alone].sum()) > int((end - start)[own].sum())
+    at = np.flatnonzero(own | alone) if of_air else np.flatnonzero(own)
     if not len(at):
         return []
     spent = int((end - start)[at].sum())
@@ -44,9 +54,9 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
         facts, side, "window_limited", first, last, spent / 1e9,
         "The receiver's window limited the sender.", {"limited_s": spent / 1e9},
     )  # fmt: skip
-    own = spent - _held_ns(side, start[at], end[at])
-    small = own < max(_LEAST_NS, _SHARE * life) or int(side.data["len_bytes"].sum()) < _LEAST_BYTES
-    missable = small or _line_was_full(facts, side, first, last)
+    lasting = spent - _held_ns(side, start[at], end[at])
+    small = lasting < max(_LEAST_NS, _SHARE * life) or int(side.data["len_bytes"].sum()) < _LEAST_BYTES
+    missable = small or of_air or _line_was_full(facts, side, first, last)
     return [replace(found, confidence=MAY_BE_MISSED) if missable else found]
 
 
@@ -93,9 +103,11 @@ def _main(side: Side, start: Array, end: Array) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1)
-def _ledger(facts: Truth) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """The true ledger: flow, whether from the server, whether `receiver_window` or `delayed_ack`, start and end."""
+def _ledger(facts: Truth) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
+    """The true ledger: flow, whether from the server, whether `receiver_window`, `delayed_ack` or of the air, start and end."""
     ledger = facts.ledger
     back = among(ledger["direction"], "b2a")
     limited, delayed = (among(ledger["category"], name) for name in ("receiver_window", "delayed_ack"))
-    return numbers(ledger["flow"]), back, limited, delayed, numbers(ledger["t_start_ns"]), numbers(ledger["t_end_ns"])
+    air = among(ledger["category"], "air_useful", "air_retries", "air_others")
+    start, end = (numbers(ledger[name]) for name in ("t_start_ns", "t_end_ns"))
+    return numbers(ledger["flow"]), back, limited, delayed, air, start, end
