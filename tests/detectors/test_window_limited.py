@@ -97,13 +97,13 @@ def test_undecided_where_a_link_may_be_busy(least_ms: int, rtt_ms: int, segments
     assert (len(found), len(undecided)) == ((1, 0) if decided else (0, 1))
 
 
-def test_an_ack_of_the_whole_window_finds_the_path_empty() -> None:
-    """Two segments in 5 ms, one ACK for both: the link waited for it (world 340305), unless others filled it."""
-    row = interval("window_limited", 1000, 9000, window_bytes=2 * MSS, rtt_ns=5 * MS, acked_bytes=2 * MSS)
+def test_one_packet_in_flight_leaves_each_link_idle_while_its_ack_comes_back() -> None:
+    """5 ms, as one frame with a retry takes (world 340232), unless others use the link."""
+    row = interval("window_limited", 1000, 9000, window_bytes=MSS, rtt_ns=5 * MS)
     made = flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS)
     found, undecided = run(CODE, trace(made, intervals=[row]))
     assert (len(found), undecided) == (1, [])
-    other = {**made[0], "flow": 1, "ip_dst": "10.0.0.9", "flight_max_bytes": MSS}
+    other = {**made[0], "flow": 1, "ip_dst": "10.0.0.9", "flight_max_bytes": 2 * MSS}
     found, undecided = run(CODE, trace([*made, other], intervals=[row]))
     assert (found, len(undecided)) == ([], 1)
 

@@ -26,11 +26,11 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
     rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // packet
     known = (rtt > 0) & (least > 0) & (spans["window_bytes"] != NULL)
     queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
-    # One ACK of all that the window holds finds the path empty of its data: without other connections it paused.
-    paused = (spans["acked_bytes"] + segment > spans["window_bytes"]) & (queue == number)
+    # With one packet in flight each link is idle while its ACK comes back, unless other connections use it.
+    alone = (number <= 1) & (spans["window_bytes"] < 2 * segment) & (queue == number)
     near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
-    return np.asarray((spans["state"] == "window_limited") & np.where(known, (near | queued) & ~paused, ~(rtt > 0)))
+    return np.asarray((spans["state"] == "window_limited") & np.where(known, (near | queued) & ~alone, ~(rtt > 0)))
 
 
 class _Paths:
