@@ -14,9 +14,11 @@ CODES = ("usb_bottleneck",)
 _AT_ONCE_NS = 100_000
 #: Least transfers in a row, and in all: fewer are a single message.
 _ROW, _LEAST = 5, 20
-#: Share of their time for which a full adapter may refuse them; if the air limits, it refuses for most of it. Where it refuses for more
-#: than the first, as one with room for a single packet does, or more than that share of them, the event need not be found.
-_REFUSED, _MOST_REFUSED = 0.1, 0.5
+#: Largest share of their time for which a full adapter may refuse them; if the air limits, it refuses for longer. Where it refuses
+#: more than this share of them, each for a moment, the event need not be found.
+_REFUSED = 0.1
+#: In an adapter with room for one packet, bus and air take turns: where the bus takes most of the time, the event need not be found.
+_TURNS = 0.5
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -25,15 +27,19 @@ def findings(facts: Truth) -> list[Finding]:
     names = ("t_submit_ns", "t_complete_ns", "refused_ns", "len_bytes")
     urbs = {name: numbers(facts.urbs[name]) for name in names}
     out, node = among(facts.urbs["direction"], "out"), numbers(facts.urbs["node"])
-    for one_node in np.flatnonzero(np.bincount(node[out])):
+    cell = facts.world.cell
+    small = (
+        {s.node for s in cell.stations if s.usb is not None and s.usb.buffer_frames == 1} if cell is not None else set()
+    )
+    for one_node in np.flatnonzero(np.bincount(node[out])).tolist():
         rows = np.flatnonzero(out & (node == one_node))
-        one = _limited({name: column[rows] for name, column in urbs.items()})
+        one = _limited({name: column[rows] for name, column in urbs.items()}, in_turns=one_node in small)
         if one is not None:
             found.append(one)
     return found
 
 
-def _limited(urbs: dict[str, Array]) -> Finding | None:
+def _limited(urbs: dict[str, Array], *, in_turns: bool = False) -> Finding | None:
     submit, complete = urbs["t_submit_ns"], urbs["t_complete_ns"]
     # A transfer was outstanding all the time, or the driver submitted as soon as it could.
     backlog = np.zeros(len(submit), bool)
@@ -45,7 +51,7 @@ def _limited(urbs: dict[str, Array]) -> Finding | None:
     took = int((complete - begin)[rows].sum())
     refused = np.clip(urbs["refused_ns"], 0, complete - begin)[rows]
     refused_ns = int(refused.sum())
-    if len(rows) < _LEAST or refused_ns > _MOST_REFUSED * took:
+    if len(rows) < _LEAST or refused_ns > (_TURNS if in_turns else _REFUSED) * took:
         return None
     few = refused_ns <= _REFUSED * took and float(np.mean(refused > 0)) <= _REFUSED
     cost_s = max(0.0, (took - refused_ns - int(urbs["len_bytes"][rows].sum()) / (19 * 64) * 1e6) / 1e9)
