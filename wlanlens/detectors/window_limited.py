@@ -50,7 +50,7 @@ def window_limited(
     *,
     min_share_percent: float = 5.0,
     min_time_ms: float = 50.0,
-    edge_share: float = 0.1,
+    edge_share: float = 0.2,
     min_flow_bytes: int = 64 * 1024,
     access_ms: float = 5.0,
     own_share: float = 0.1,

@@ -86,10 +86,11 @@ def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -
 
 
 def has_no_room(facts: Facts, spans: Rows) -> Array:
-    """Whether the window had no room for one more segment. What the ACK at an interval's end acknowledges was in flight, too."""
+    """Whether the window had no room for one more segment. Where the ACK at an interval's end acknowledges several, all were in flight."""
     segment = facts.flow_values("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
-    flight = np.maximum(spans["flight_bytes"], spans["acked_bytes"])
+    several = spans["acked_bytes"] > segment
+    flight = np.where(several, np.maximum(spans["flight_bytes"], spans["acked_bytes"]), spans["flight_bytes"])
     return np.asarray(known & (spans["window_bytes"] - flight < segment))
 
 

@@ -20,7 +20,7 @@ _SHARE, _LEAST_NS = 0.05, 50_000_000
 #: Nor need short transfers.
 _LEAST_BYTES = 64 * 1024
 #: Less of its time at either end is a burst apart from the event.
-_EDGE = 0.1
+_EDGE = 0.2
 #: Headers of IP and TCP without options. A line that is busy for this share of the time has no room for more: the event need not be found.
 _HEADERS_BYTES, _FULL = 40, 0.9
 
