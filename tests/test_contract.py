@@ -23,7 +23,7 @@ from wlanlens.trace import Trace
 
 HEADINGS = ("What it finds", "Why it happens", "How it decides", "What fools it", "References")
 #: A unit, or a count of things, in the name of a measured value or of a threshold.
-UNIT = r"_(ns|us|ms|s|bytes|bps|mbps|dbm|ppm|percent|share|ratio|factor|rtts|packets|segments|acks|count|samples|bins)(_|$)"
+UNIT = r"_(ns|us|ms|s|bytes|bps|mbps|dbm|db|ppm|percent|share|ratio|factor|rtts|packets|segments|acks|count|samples|bins)(_|$)"
 DETECTORS = registry.units("detectors")
 PLOTS = registry.units("plots")
 PARSERS = registry.units("parsers")

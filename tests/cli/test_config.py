@@ -90,9 +90,9 @@ def test_the_command_line_ends_with_2(tmp_path: Path) -> None:
 
 
 def test_values_take_the_type_of_the_default() -> None:
-    made = thresholds.checked({"stuck_rate": {"least_signal_dbm": -60}, "periodic_loss": {"half_widths_share": [0.1]}})
-    assert made == {"stuck_rate": {"least_signal_dbm": -60.0}, "periodic_loss": {"half_widths_share": (0.1,)}}
-    assert isinstance(made["stuck_rate"]["least_signal_dbm"], float)
+    made = thresholds.checked({"stuck_rate": {"better_receiver_db": 6}, "periodic_loss": {"half_widths_share": [0.1]}})
+    assert made == {"stuck_rate": {"better_receiver_db": 6.0}, "periodic_loss": {"half_widths_share": (0.1,)}}
+    assert isinstance(made["stuck_rate"]["better_receiver_db"], float)
     with pytest.raises(NoSuchUnit):
         thresholds.checked({"nonsense": {}})
 

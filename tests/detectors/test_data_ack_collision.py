@@ -69,6 +69,14 @@ def test_a_short_capture_has_no_finding() -> None:
     assert run(CODE, worlds.Air(World(**{**vars(world), "seconds": 0.2}), 3).trace()) == ([], [])
 
 
+@pytest.mark.parametrize("seed", range(3, 9))
+def test_a_few_ties_are_more_than_chance(seed: int) -> None:
+    """Six to 17 ties in a second: failures that are merely near each other in time cannot be ties, so chance makes fewer (world 340194)."""
+    world = World(**{**vars(worlds.fast(worlds.even(0.99))), "seconds": 1.2})
+    assert len(run(CODE, worlds.Air(world, seed).trace())[0]) == 1
+    assert run(CODE, worlds.Air(World(**{**vars(world), "ties": False}), seed).trace()) == ([], [])
+
+
 def test_the_collisions_of_its_scenario(tmp_path: Path) -> None:
     run = wl.simulate("data_ack_collision", tmp_path, seed=7, taps=("air",), duration_s=4.0)
     assert [f.code for f in wl.detect(wl.align([run.captures["air"]]), only=[CODE])] == [CODE]

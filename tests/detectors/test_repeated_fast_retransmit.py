@@ -49,6 +49,16 @@ def test_reno_reduces_cwnd_for_each_loss() -> None:
     assert finding.cost_s == pytest.approx(0.0265)
 
 
+@pytest.mark.parametrize(("dupacks_seen", "number"), [(3, 1), (0, 0)])
+def test_without_sack_a_recovery_begins_with_duplicate_acks(dupacks_seen: int, number: int) -> None:
+    """The tap took the partial ACK's retransmission for the begin of a recovery: the sender had begun it before (world 320034)."""
+    made = reno(partial_dupacks=False)
+    second = {**made.table("recoveries").to_pylist()[0], "packet": 50, "dupacks": dupacks_seen}
+    rows = [*made.table("recoveries").to_pylist(), second]
+    again = trace(flows(), segments=made.table("segments").to_pylist(), recoveries=rows)
+    assert len(run(CODE, again)[0]) == number
+
+
 def test_a_spurious_reduction_may_have_been_undone() -> None:
     found, (open_,) = run(CODE, reno(spurious=True))
     assert not found

@@ -150,6 +150,25 @@ def test_in_transfers_and_other_kinds_are_ignored() -> None:
     assert list(units("detectors")[CODE](trace)) == []
 
 
+def test_received_frames_explain_longer_services() -> None:
+    """A received frame of 1500 bytes takes two frames of the bus: the services do not repeat, but each is the bus's (world 340324)."""
+    rng = random.Random(2)  # noqa: S311  no secret
+    busy = [rng.random() < 0.3 for _ in range(200)]
+    rows = urbs([4 if received else 3 for received in busy], queue=4)
+    ins = [
+        {**row, "endpoint": 1, "direction": "in", "done_bytes": 1568, "packet": 1000 + row["packet"]}
+        for row, received in zip(rows, busy, strict=True)
+        if received
+    ]
+    (finding,), undecided = run([*rows, *ins])
+    assert not undecided
+    assert finding.values["mode"] == "depth first, no reclamation"
+    # Where the endpoint of received frames is on another bus, nothing explains them.
+    found, (case,) = run([*rows, *({**row, "bus": 2} for row in ins)])
+    assert not found
+    assert case.spans == ((finding.subject, 0, finding.t_end_ns),)
+
+
 def test_a_device_that_limits_the_bus_is_undecided() -> None:
     found, (undecided,) = run(urbs(whole_frames(3.6, 0.9), queue=4))
     assert not found

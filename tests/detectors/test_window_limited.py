@@ -36,14 +36,24 @@ def test_two_round_trips_of_a_long_path_count() -> None:
     assert [f.cost_s for f in run(CODE, trace(intervals=rows))[0]] == [pytest.approx(1.6)]
 
 
-def test_it_ends_with_the_last_stretch_of_some_round_trips() -> None:
+@pytest.mark.parametrize(("last_ms", "ends_ms"), [(10, 3000), (700, 8700)])
+def test_a_burst_apart_is_left_out(last_ms: int, ends_ms: int) -> None:
     rows = [
         interval("window_limited", 1000, 3000),
         interval("transfer", 3000, 8000),
-        interval("window_limited", 8000, 8010),
+        interval("window_limited", 8000, 8000 + last_ms),
     ]
     (finding,) = run(CODE, trace(intervals=rows))[0]
-    assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(2.01), 3000 * MS)
+    assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(2 + last_ms / 1e3), ends_ms * MS)
+
+
+def test_many_bursts_are_one_event() -> None:
+    """Each of two round trips, none longer than the others (world 340061)."""
+    rows = [interval("window_limited", 200 * i, 200 * i + 40) for i in range(40)]
+    (finding,) = run(CODE, trace(intervals=rows))[0]
+    # The first and last fifth of them are left out.
+    assert (finding.t_start_ns, finding.t_end_ns) == (1600 * MS, 6240 * MS)
+    assert finding.cost_s == pytest.approx(1.6)
 
 
 def test_after_a_loss_the_congestion_window_may_be_the_limit() -> None:
@@ -85,6 +95,17 @@ def test_undecided_where_a_link_may_be_busy(least_ms: int, rtt_ms: int, segments
     made = trace(flows(segment_max_bytes=MSS, handshake_rtt_ns=least_ms * MS), intervals=[row])
     found, undecided = run(CODE, made)
     assert (len(found), len(undecided)) == ((1, 0) if decided else (0, 1))
+
+
+def test_one_packet_in_flight_leaves_each_link_idle_while_its_ack_comes_back() -> None:
+    """5 ms, as one frame with a retry takes (world 340232), unless others use the link."""
+    row = interval("window_limited", 1000, 9000, window_bytes=MSS, rtt_ns=5 * MS)
+    made = flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS)
+    found, undecided = run(CODE, trace(made, intervals=[row]))
+    assert (len(found), undecided) == (1, [])
+    other = {**made[0], "flow": 1, "ip_dst": "10.0.0.9", "flight_max_bytes": 2 * MSS}
+    found, undecided = run(CODE, trace([*made, other], intervals=[row]))
+    assert (found, len(undecided)) == ([], 1)
 
 
 def test_undecided_where_only_both_together_would_be_a_finding() -> None:
@@ -167,6 +188,9 @@ def test_a_window_without_room_for_the_second_segment() -> None:
     ]
     found, _ = run(CODE, trace(flows(segment_max_bytes=1448), intervals=waits))
     assert [f.cost_s for f in found] == [pytest.approx(5.0)]
+    # The second segment was sent in the interval: its ACK acknowledges both (world 340054).
+    both = [{**row, "window_bytes": 3000, "acked_bytes": 2 * 1448} for row in waits]
+    assert len(run(CODE, trace(flows(segment_max_bytes=1448), intervals=both))[0]) == 1
     for row in waits:
         row["window_bytes"] = 2 * 1448
     assert run(CODE, trace(flows(segment_max_bytes=1448), intervals=waits)) == ([], [])

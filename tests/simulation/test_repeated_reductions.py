@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wlanlens.simulation.ground_truth.line import _Way
+from wlanlens.simulation.ground_truth.line import _Cut, _Way
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_reduction_belongs_to_the_one_before(seq: int, spurious: int, sack: bo
         "delivered": np.ones(len(starts), bool),
         "t_made_ns": np.array([1, 2, 3, 4, 5, 12, *range(20, 20 + spurious)]),
     }
-    assert way._again(seq, 40, (10, 500)) == again
+    assert way._again(seq, 40, _Cut(10, 500, seen=True)) == again

@@ -39,6 +39,10 @@ class Endpoint:
     endpoint: int
     direction: str
 
+    def is_on_bus_of(self, other: Endpoint) -> bool:
+        """Whether both share the time of one bus."""
+        return (self.capture, self.interface, self.bus) == (other.capture, other.interface, other.bus)
+
     def __str__(self) -> str:
         return f"USB bus {self.bus} device {self.device} endpoint {self.endpoint} {self.direction}"
 

@@ -49,7 +49,7 @@ def data_ack_collision(
     chance_share: float = 0.001,
     open_share: float = 0.05,
     common_share: float = 0.25,
-    paired_share: float = 0.4,
+    paired_share: float = 0.3,
     rounds_count: float = 2.0,
     near_count: int = 4,
     around_count: int = 64,
@@ -77,19 +77,19 @@ def data_ack_collision(
     the silence before is no longer than one tie. MPDUs of one A-MPDU count once. A station has one queue, so the data
     of an access point to several stations is judged together against the ACKs of all.
     `least_exchanges_count`: exchanges of either kind; 3 % of fewer is no number. `least_pairs_count`: fewer ties prove nothing.
-    `chance_share`: the largest p-value against three explanations: (1) as many events nearby by chance (Poisson, at the
-    rates around each event, so that a channel that is bad for a while pairs nothing); (2) if ties were not heard,
-    errors in bursts: a failed transmission is followed by another as often as retries fail (binomial); (3) if the same
-    stations send UDP, its retry rate.
+    `chance_share`: the largest p-value against three explanations: (1) as many events at one time by chance (binomial, at the rates
+    around each event, so that a channel that is bad for a while pairs nothing; pairs of which one frame was heard only where
+    they are more than that); (2) if ties were not heard, errors in bursts: a failure that was not heard is followed by another as
+    often as retries fail (binomial); (3) if the same stations send UDP, its retry rate.
     `open_share`: up to this p-value it is undecided: a longer capture would show it. So it is where `common_share` of the frames of either
     side fail: then almost every failure has one of the other side nearby, by chance or not.
-    `paired_share`: least share of the events of the side with more events; a tie hits both sides, a channel error one.
+    `paired_share`: least share of the events of the side with more events; of fewer, ties are not the main cause.
     `rounds_count`: contentions of one ACK, at most, on average (1.7 to 1.9 in simulations of two stations), each with one
     slot in 32 (OFDM: 16) in common. More ties than that, beyond `chance_share`, show a contention window below the
     standard's or more than one ACK at a time: a warning or more, by cost.
     `near_count`: most exchanges between the two sides' retries; after a tie one side retries first, and up to three new
-    exchanges fit in before the other's doubled backoff ends. `around_count`: exchanges around an event that give the rate
-    of chance; a few hundred ms of a busy link. `tie_us`: a slot of 20 us, and as much for the clocks of two receivers.
+    exchanges fit in before the other's doubled backoff ends; twice as many with a third station. `around_count`: data exchanges
+    around an event that give the rate of chance; a few hundred ms of a busy link. `tie_us`: a slot of 20 us, and as much for the clocks of two receivers.
     `silence_us`: longest silence of an unheard tie besides the longer frame: DIFS 50 us, 31 slots, an extended
     inter-frame space 364 us, 63 slots, and a fifth more for timestamps.
 
@@ -162,24 +162,34 @@ def _judge(
     if air.missed_share(both) > 0.5:
         pairs = sorted({int(p) for p in e.pair[data]})
         return air.undecided("data_ack_collision", pairs, "The sniffer missed more transmissions than it heard.")
+    # With a third station twice as many exchanges fit in before both of a tie are sent again; more seldom contend at once.
+    search = replace(search, near=search.near * min(2, len(np.unique(e.pair[data]))))
     data_at, ack_at, heard = search.pairs(failed_data, failed_acks, link.all)
+    expected, expected_mixed = search.expected(data, failed_acks, link.all)
+    # The sniffer hears one frame of a tie where it is near one station; as many as chance makes are no ties.
+    mixed = e.first_heard[data_at] != e.first_heard[ack_at]
+    events = len(failed_acks)
+    if binomial_tail(int(mixed.sum()), events, expected_mixed / events) <= chance_share:
+        expected += expected_mixed
+    else:
+        data_at, ack_at, heard = data_at[~mixed], ack_at[~mixed], heard[~mixed]
     paired = len(data_at)
     if paired < least or paired < share * max(len(failed_data), len(failed_acks)):
         return None
-    expected = search.expected(data, acks, failed_acks)
     # Heard ties overlapped; only the others can be errors that followed each other.
     unheard = int((~heard).sum())
     failed = np.concatenate((failed_data, failed_acks))
-    trials = max(unheard, len(failed_acks) - paired + unheard)
-    p_burst = binomial_tail(unheard, trials, _retry_failure_rate(e, failed)) if unheard > paired / 2 else 0.0
+    missed = failed[~e.first_heard[failed]]
+    trials = max(unheard, int((~e.first_heard[failed_acks]).sum()))
+    p_burst = binomial_tail(unheard, trials, _retry_failure_rate(e, missed)) if unheard > paired / 2 else 0.0
     rate = len(failed) / len(both)
     udp = link.all[e.udp[link.all] & e.lead[link.all]]
     udp_rate = float(e.failed[udp].mean()) if len(udp) >= 100 else None
     p_udp = binomial_tail(len(failed), len(both), udp_rate) if udp_rate is not None else 0.0
-    p = max(poisson_tail(paired, expected), p_burst, p_udp)
+    p = max(binomial_tail(paired, events, min(1.0, expected / events)), p_burst, p_udp)
     if p > chance_share:
         rare = min(len(failed_data) / len(data), len(failed_acks) / len(acks)) < common_share
-        return None if p > open_share and rare else _open(air, both, data_at, p)
+        return None if p > open_share and rare else _open(air, data_at, p)
     tie_us = np.maximum(mean_airtime_us(e, data_at), mean_airtime_us(e, ack_at))
     cost_s = float(np.nansum(tie_us)) / 1e6 * (paired - min(expected, paired)) / paired
     by_design = ties_of_dcf(air, acks) * rounds
@@ -225,18 +235,14 @@ def _judge(
     return found if excess else replace(found, severity="info")
 
 
-def _open(air: Air, both: Array, data_at: Array, p: float) -> Undecided:
+def _open(air: Air, data_at: Array, p: float) -> Undecided:
     """Ties that chance may explain."""
-    e = air.exchanges
-    names, times = np.unique(e.pair[data_at], return_counts=True)
-    pair = int(names[times.argmax()])
-    open_ = air.undecided(
+    return air.undecided(
         "data_ack_collision",
-        [pair],
+        np.unique(air.exchanges.pair[data_at]).tolist(),
         f"{count(len(data_at), 'retried TCP data frame')} failed together with TCP ACKs, which chance may explain "
         f"({p_value_text(p)}); a longer capture would show it.",
     )
-    return replace(open_, spans=((air.subject(pair), int(e.t_first_ns[both].min()), int(e.t_last_ns[both].max())),))
 
 
 def _retry_failure_rate(e: Exchanges, events: Array) -> float:

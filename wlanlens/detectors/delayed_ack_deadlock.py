@@ -60,6 +60,7 @@ def delayed_ack_deadlock(
     min_waits_count: int = 2,
     around_count: int = 3,
     calm_factor: float = 2.0,
+    rtt_share: float = 0.1,
     waited_share: float = 0.25,
     at_once_share: float = 0.2,
     even_share: float = 0.2,
@@ -94,6 +95,7 @@ def delayed_ack_deadlock(
     `min_waits_count`: at least this many; a single one may be a frame that was late on the air.
     `around_count`, `calm_factor`: a connection's first segment counts alone where its wait is this many times as long as the median
     delay of as many round trips after it, of two at least (one may be a delayed ACK, too): the path does not make ACKs that late.
+    `rtt_share`: and at least this share of the shortest round trip, as far as the queues of any path vary.
     The same holds beside other connections between the same hosts whose ACKs are late meanwhile: undecided.
     `waited_share`: of the lone segments after which the sender continued, at least this share waited: a timer delays all but
     those acknowledged at once at a connection's start or after a gap; a slow frame on the air delays one in ten.
@@ -149,7 +151,7 @@ def delayed_ack_deadlock(
         lone = _number_of(key, found.key[found.alone & found.at_once])
         enough = (length >= min_waits_count) & (length >= waited_share * lone)
         alone = found.sends["rel_seq"][found.segment[waits[first]]] == 1
-        enough |= alone & stands_out(facts, found, waits[first], around_count, calm_factor)
+        enough |= alone & stands_out(facts, found, waits[first], around_count, calm_factor, rtt_share)
         enough &= length >= at_once_share * _number_of(key, found.key[late & found.continued])
         cases = [waits[first[n] : first[n] + length[n]] for n in np.flatnonzero(enough)]
         even = np.array([_spread(found.waited_ns[case]) <= even_share for case in cases], bool)

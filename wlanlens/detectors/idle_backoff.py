@@ -139,8 +139,8 @@ def _kept_long(runs: TimeoutRuns, trip: Array, factor: float, error: float) -> t
     sample = follows & soon & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     normal_rto[1:][sample] = before[sample]
-    # No round trip was known before, as after a retransmitted SYN: a timer twice the last one is kept, another was measured.
-    unmeasured = after & (before == NULL) & (fresh[1:] == NULL) & soon
+    # No round trip was measured until now, as after a retransmitted SYN: a timer twice the last one is kept, whenever it began.
+    unmeasured = after & (before == NULL) & (fresh[1:] == NULL)
     last = rows["waited_ns"][runs.last[:-1]]
     kept = unmeasured & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
     reason[1:][kept] = "backoff"

@@ -9,8 +9,8 @@ import numpy as np
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
-    DUPACK_THRESHOLD,
     MAX_FINDINGS,
+    NO_FAST_RETRANSMIT,
     NULL,
     ON_THE_PATH,
     Acks,
@@ -23,11 +23,10 @@ from wlanlens.detection.toolkit import (
     Undecided,
     dupack_answers,
     duration,
-    has_data_between,
     key_groups,
     latest_before,
     moment,
-    sent_above,
+    reasons_without,
     third_dupacks,
     times,
 )
@@ -38,18 +37,6 @@ if TYPE_CHECKING:
 
 CODE = "missing_fast_retransmit"
 _NEVER = np.iinfo(np.int64).max
-
-#: Why no fast retransmit was needed, in words.
-RIGHT = {
-    "few_above": "as RFC 6675 section 4 requires where fewer than three segments above the missing one were sent: copies of them "
-    "caused duplicate ACKs",
-    "recovery_point": "as RFC 6582 section 3.2 requires for ACKs up to the recovery point of the previous recovery",
-    "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
-    "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
-    "no_sack_blocks": "correctly, because the duplicate ACKs had no SACK blocks, which were agreed, and reported no loss",
-    "data_between": "correctly for Linux, which does not count ACKs that follow new data of their sender",
-    "filled_without_retransmission": "correctly, because the missing segment arrived late: it was reordered, not lost",
-}
 
 
 @detector(
@@ -156,7 +143,9 @@ def missing_fast_retransmit(
             "reached the sender: only a capture at the sender shows what it did not send.",
         )
     missing &= ~away
-    reason = _reasons(facts, third, copies, (acked != NULL) & ((sent == NULL) | (acked < sent)), recoveries, cause_s)
+    reason = reasons_without(
+        facts, third, copies, (acked != NULL) & ((sent == NULL) | (acked < sent)), recoveries, cause_s
+    )
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
@@ -174,33 +163,6 @@ def missing_fast_retransmit(
         )
     yield from _wrong(facts, third, np.flatnonzero(wrong), until, cost_s, acks.packet(new_data))
     yield from _right(facts, third, np.flatnonzero(missing & (reason != "")), reason)
-
-
-def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries: Rows, cause_s: float) -> Array:
-    """Why no fast retransmit was needed; "" where one was. Later assignments take precedence."""
-    out = np.full(len(third), "", object)
-    sack = facts.flow_values("sack_agreed", third.key) == 1
-    out[sack & (sent_above(facts, third) < DUPACK_THRESHOLD)] = "few_above"
-    out[filled] = "filled_without_retransmission"
-    out[(facts.flow_values("sack_agreed", third.key) == 0) & has_data_between(facts, third)] = "data_between"
-    blocks = facts.flow_values("sack_packets", third.key ^ 1)
-    out[sack & (blocks == 0)] = "no_sack_blocks"
-    spurious = copies.take(copies["spurious"] == 1).sorted_by("t_ns")
-    if len(spurious) >= DUPACK_THRESHOLD:
-        newest = spurious.last_until("t_ns", third.key, third["t_ns"])
-        enough = newest >= DUPACK_THRESHOLD - 1
-        for back in range(DUPACK_THRESHOLD):
-            at = np.maximum(newest - back, 0)
-            enough &= (spurious.key[at] == third.key) & (spurious["rel_seq"][at] < third["rel_ack"])
-            enough &= spurious["t_ns"][at] >= third["t_ns"] - int(cause_s * 1e9)
-        out[enough] = "spurious_retransmissions"
-    out[latest_before(recoveries, "t_start_ns", recoveries["recover_rel_seq"], third) >= third["rel_ack"]] = (
-        "recovery_point"
-    )
-    expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).sorted_by("t_ns")
-    sent = expiries["rel_seq"] + expiries["flight_bytes"]
-    out[latest_before(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
-    return out
 
 
 def _wrong(
@@ -237,7 +199,7 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
         rows = which[begin : begin + count]
         key, t = int(third.key[rows[0]]), third["t_ns"][rows]
         times_of = Counter(reason[rows].tolist()).most_common()
-        each = [RIGHT[why] + (f" ({times(n)})" if len(times_of) > 1 else "") for why, n in times_of]
+        each = [NO_FAST_RETRANSMIT[why] + (f" ({times(n)})" if len(times_of) > 1 else "") for why, n in times_of]
         runs = f"{count} runs of " if count > 1 else ""
         yield facts.finding(
             CODE,

@@ -90,7 +90,7 @@ def startup_overflow(
     A queue grows: of a delay above that of the last round trips and the highest, over this share, the rest is a delayed or held ACK.
     `ceiling_quantile_share`: the highest is this quantile of the round trips, so that a few held packets do not count.
     `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
-    share of the segments between the first and the last loss was lost.
+    share of the segments between the first and the last loss was lost; undecided where more was.
     `batch_rtts`: a batch sent within this many round trips may be lost whole.
     `before_share`: slow start grows the flight by half or more each round trip: a round trip before the first loss it was at
     most this share. A sender limited by the receiver's window always has a full queue; its losses have another cause.
@@ -139,8 +139,8 @@ def startup_overflow(
                 continue
             full = case.queue_ns > 0 and ceiling_share * case.ceiling_ns <= case.queue_ns
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
-            if full and thinned and case.flight_before <= before_share * case.flight:
-                (cases if case.p_value <= chance_share else frequent).append(case)
+            if full and case.flight_before <= before_share * case.flight:
+                (cases if thinned and case.p_value <= chance_share else frequent).append(case)
         elif unseen_losses(data, repeated, reaction) >= min_losses_count:
             unseen.append(key)
     yield from _findings(facts, cases)
@@ -148,7 +148,8 @@ def startup_overflow(
         yield facts.undecided(
             CODE,
             np.array([case.key for case in frequent]),
-            "The first losses came when the queue was longest, but later losses are so frequent that chance explains these, too.",
+            "The first losses came when the queue was longest, but later losses are so frequent that chance explains these, too, or so "
+            "much was lost between them as by a burst of errors.",
             t_start_ns=np.array([case.t_start_ns for case in frequent]),
             t_end_ns=np.array([case.t_whole_ns for case in frequent]),
         )

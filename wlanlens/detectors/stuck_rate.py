@@ -15,6 +15,7 @@ from wlanlens.detection.toolkit import (
     duration,
     highest_working,
     rates_used,
+    required_dbm,
     reverse,
 )
 from wlanlens.registry import detector
@@ -47,7 +48,7 @@ def stuck_rate(
     least_time_s: float = 2.0,
     same_share: float = 0.99,
     retry_share: float = 0.1,
-    least_signal_dbm: float = -70.0,
+    better_receiver_db: float = 10.0,
     rate_factor: float = 1.8,
     least_tried_count: int = 20,
 ) -> Iterator[Finding | Undecided]:
@@ -69,8 +70,9 @@ def stuck_rate(
     `same_share`: least share of transmissions at one rate; occasional probes would be rate control at work.
     `least_frames_count`, `least_time_s`: transmissions and time; rate control moves within a hundred frames, minstrel every 100 ms.
     `retry_share`: most transmissions that failed; ARF steps down from 10 to 20 % on.
-    `least_signal_dbm`: least median signal at the sniffer: 64-QAM needs -65 dBm or less in any receiver of the standard,
-    CCK at 11 Mbit/s -76, and the sniffer is not the receiver.
+    `better_receiver_db`: each receiver of the standard hears the higher rate from its minimum sensitivity on (11 Mbit/s: -76 dBm,
+    54: -65); good ones need this much less (Prism 2: -85 dBm for 11 Mbit/s). With a median signal below both at the sniffer the
+    station is far: no finding; between them, it depends on the receiver: undecided.
     `rate_factor`: the receiver sends to the transmitter at this multiple of the rate, with no more failures than
     `retry_share`. Streams and width count as far as the transmitter uses them itself; 1.8 is between neighbours of the
     802.11b ladder and above those of others, so that one step of caution is no finding.
@@ -79,7 +81,7 @@ def stuck_rate(
     What fools it
     -------------
     A far station has low signal or retries. A network of one rate has no higher one to show. Power may differ between
-    the two ends: an access point that is heard well may hear badly; the signal threshold covers this. If nothing shows
+    the two ends: an access point that is heard well may hear badly; the required signal covers this. If nothing shows
     what the pair supports, but others on the channel use more: undecided.
 
     References
@@ -93,6 +95,7 @@ def stuck_rate(
     per_stream = a.rate_mbps / np.fmax(1.0, a.streams) / np.fmax(1.0, a.width_mhz / 20)
     highest = float(np.nanmax(per_stream)) if (~np.isnan(per_stream)).any() else 0.0
     unknown: list[int] = []
+    weak: list[int] = []
     for pair, span in spans.items():
         own = rates_used(air, span)
         total = int(own.tried.sum())
@@ -109,8 +112,6 @@ def stuck_rate(
         mine = air.transmissions_of(np.arange(span.start, span.stop))
         signals = a.signal_dbm[mine][~np.isnan(a.signal_dbm[mine])]
         signal = float(np.median(signals)) if len(signals) else None
-        if signal is not None and signal < least_signal_dbm:
-            continue
         back = spans.get(reverse(pair))
         other = None
         if back is not None:
@@ -122,6 +123,11 @@ def stuck_rate(
                 unknown.append(pair)
             continue
         better, success = other
+        spare_db = 0.0 if signal is None else signal - required_dbm(better, own.streams, own.width_mhz)
+        if spare_db < 0:
+            if spare_db >= -better_receiver_db:
+                weak.append(pair)
+            continue
         cost_s = float(np.maximum(a.mpdu_bytes[mine], 0).sum()) * 8 / 1e6 * (1 / rate - 1 / better)
         heard = f" at {signal:.0f} dBm" if signal is not None else ""
         yield air.finding(
@@ -147,6 +153,13 @@ def stuck_rate(
                 f"{100 * failed:.1f} % failed{heard} and {better:g} Mbit/s works in the other direction; this took {duration(cost_s)} "
                 "more airtime."
             ),
+        )
+    if weak:
+        yield air.undecided(
+            "stuck_rate",
+            weak,
+            f"{count(len(weak), 'station pair')} used one rate only, although a higher one works in the other direction, but the "
+            "signal is so weak that this depends on the receiver.",
         )
     if unknown:
         yield air.undecided(

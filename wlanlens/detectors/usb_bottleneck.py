@@ -112,10 +112,11 @@ def usb_bottleneck(
     transaction per frame and 19 alike), service takes as many frames as transactions, and at most `turnaround_ms` more for a
     submission that missed the frame's start. Backoff and retries on the air would spread it.
     Depth first: services are whole frames (within `jitter_ms`: delay of the interrupt and of the timestamp), on average
-    `least_wait_ms` to `most_wait_ms` more than the bus needs (a missed frame, and one more where an ACK had to come first),
-    and `alike_share` of them repeat with a period of at most `period_count` transfers (two segments and an ACK, twice).
-    Without repetition the device may have limited the bus: undecided.
-    One at a time: `alike_share` of the transfers end in the earliest possible frame, and none is submitted before the
+    `least_wait_ms` to `most_wait_ms` more than the bus needs for them and for what the other endpoints, such as the one of received
+    frames, moved meanwhile (a missed frame, and one more where an ACK had to come first); and `alike_share` of them either repeat
+    with a period of at most `period_count` transfers (two segments and an ACK, twice), or take as many frames as most transfers
+    beside which the bus carried as much. Otherwise the device may have limited the bus: undecided.
+    One at a time: `alike_share` of the transfers end in the earliest possible frame beside the other endpoints, and none is submitted before the
     previous one is complete. If some are, the bus began each in its own frame, which is depth first.
     Full: bytes per millisecond from `full_share` (controllers and hubs lose some) to `over_full_factor` (rounding) of what
     full or high speed carries.
@@ -132,10 +133,18 @@ def usb_bottleneck(
     USB 2.0 sections 5.3.3 and 5.8.4; UHCI Design Guide 1.1 section 3.4; the study of 802.11b adapters on USB, section
     4.1.2, table 2 and appendix A.
     """
-    for transfers in bulk(trace.table("urbs")):
+    every = list(bulk(trace.table("urbs")))
+    for transfers in every:
         if transfers.endpoint.direction != "out":
             continue
-        busy = BusyTransfers.of(transfers, pause_ns=int(pause_ms * 1e6), busy_share=busy_share, least=run_count)
+        busy = BusyTransfers.of(
+            transfers,
+            [t for t in every if t is not transfers and t.endpoint.is_on_bus_of(transfers.endpoint)],
+            pause_ns=int(pause_ms * 1e6),
+            busy_share=busy_share,
+            least=run_count,
+            jitter_ns=int(jitter_ms * 1e6),
+        )
         if len(busy) < least_transfers_count:
             continue
         waits = busy.waits_for_frames(jitter_ms, least_wait_ms, most_wait_ms)
@@ -148,7 +157,7 @@ def usb_bottleneck(
             mode = _HIGH
         elif busy.earliest_end(jitter_ms) >= alike_share:
             mode = _TURNS if busy.depth.max(initial=0) == 1 else _DEPTH
-        elif waits and busy.repeats(period_count) >= alike_share:
+        elif waits and max(busy.repeats(period_count), busy.alike(run_count)) >= alike_share:
             mode = _DEPTH
         if mode is not None:
             yield _finding(trace, transfers, busy, mode)
@@ -158,6 +167,7 @@ def usb_bottleneck(
                 "Transfers were always outstanding and waited for whole frames, but not always for the same number: the bus "
                 "limited, or the device did while it waited for the air. A capture of the air would show which.",
                 subject=str(transfers.endpoint),
+                spans=((str(transfers.endpoint), *busy.span_ns(transfers)),),
             )
 
 
@@ -170,8 +180,8 @@ def _finding(trace: Trace, transfers: Transfers, busy: BusyTransfers, mode: _Mod
     speed = moved * 8 / busy_s if busy_s > 0 else 0.0
     return make_finding(
         code="usb_bottleneck",
-        t_start_ns=int(transfers.t_begin_ns[rows[0]]),
-        t_end_ns=int(transfers.t_complete_ns[rows[-1]]),
+        t_start_ns=busy.span_ns(transfers)[0],
+        t_end_ns=busy.span_ns(transfers)[1],
         capture=endpoint.capture,
         subject=str(endpoint),
         cost_s=cost_s,

@@ -21,7 +21,7 @@ from wlanlens.detection.toolkit import (
     evenly_paced,
     has_no_room,
     key_groups,
-    long_stretches,
+    main_stretches,
     may_be_busy,
     mean_by_length,
 )
@@ -50,7 +50,7 @@ def window_limited(
     *,
     min_share_percent: float = 5.0,
     min_time_ms: float = 50.0,
-    min_stretch_rtts: float = 3.0,
+    edge_share: float = 0.2,
     min_flow_bytes: int = 64 * 1024,
     access_ms: float = 5.0,
     own_share: float = 0.1,
@@ -80,12 +80,12 @@ def window_limited(
     count either.
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
-    `min_stretch_rtts`: a finding begins and ends with a stretch of this many round trips, or of the longest; fewer are one burst.
+    `edge_share`: stretches at either end with less than this share of the time are bursts apart: a finding is without them.
     A receiver's window below two segments always limits: a congestion window is never below one.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
     `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer
     than this, and the window's no longer than that for each of its segments, those of other connections on the path, and the ACK,
-    the link may be busy all the time: undecided.
+    the link may be busy all the time: undecided. With one packet in flight it is idle while the ACK comes back.
     `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
     `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or an ACK that the receiver
     delayed: undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
@@ -120,7 +120,7 @@ def window_limited(
         full = cwnd_may_limit(facts, spans) & ~one
         busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
-        found = list(_findings(facts, spans.take(~busy), full[~busy], min_stretch_rtts, share, least_ns))
+        found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found
         yield from _undecided(facts, spans.take(~full), busy[~full], {f.subject for f in found}, share, least_ns)
     yield from facts.undecided_without_acks(CODE)
@@ -157,11 +157,11 @@ def _undecided(
 
 
 def _findings(
-    facts: Facts, spans: Rows, full: Array, stretch: float, min_share: float, min_ns: int
+    facts: Facts, spans: Rows, full: Array, edge_share: float, min_share: float, min_ns: int
 ) -> Iterator[Finding]:
     if not len(spans):
         return
-    whole = long_stretches(facts, spans, ~full, stretch)
+    whole = main_stretches(facts, spans, ~full, edge_share)
     first, length = key_groups(spans.key)
     key, closed, start, end = spans.key[first], spans["state"] == "zero_window", spans["t_start_ns"], spans["t_end_ns"]
     span_ns = end - start

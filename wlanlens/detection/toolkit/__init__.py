@@ -37,6 +37,7 @@ from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
 from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
+from wlanlens.detection.toolkit.dupack_reasons import NO_FAST_RETRANSMIT, reasons_without
 from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.fades import Fade, StationDrops
@@ -56,7 +57,7 @@ from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
-from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
+from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used, required_dbm
 from wlanlens.detection.toolkit.round_trips import (
     empty_path_ns,
     is_on_ack_path,
@@ -87,7 +88,7 @@ from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_ch
 from wlanlens.detection.toolkit.window_time import (
     evenly_paced,
     has_no_room,
-    long_stretches,
+    main_stretches,
     may_be_busy,
     mean_by_length,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
+    "NO_FAST_RETRANSMIT",
     "NULL",
     "ON_THE_PATH",
     "PURE_ACKS",
@@ -178,8 +180,8 @@ __all__ = [
     "late_with_others",
     "latest_before",
     "lone_segments",
-    "long_stretches",
     "lost_packet_runs",
+    "main_stretches",
     "make_finding",
     "may_be_busy",
     "mean_airtime_us",
@@ -191,8 +193,10 @@ __all__ = [
     "poisson_tail",
     "queue_lengths",
     "rates_used",
+    "reasons_without",
     "receiver_of",
     "recovery_after_runs",
+    "required_dbm",
     "reverse",
     "round_trip_samples",
     "sent_above",

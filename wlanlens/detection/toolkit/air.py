@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +17,8 @@ from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from wlanlens.detection.finding import Undecided
 
 #: An ACK comes no later than this after its frame, ns: SIFS, the ACK at 1 Mbit/s, and as much again for timestamps.
 _ACK_NS = 600_000
@@ -202,6 +206,13 @@ class Air(StationPairs):
             kept &= np.isin(reverse(pair), pair)
         spans = zip(pair[kept].tolist(), first[kept].tolist(), length[kept].tolist(), strict=True)
         return {p: slice(start, start + n) for p, start, n in spans}
+
+    def undecided(self, code: str, pairs: Sequence[int], sentence: str) -> Undecided:
+        """Pairs for which this capture cannot decide, each from its first to its last exchange."""
+        e, every = self.exchanges, self.pairs()
+        spans = ((p, every[p]) for p in pairs)
+        times = tuple((self.subject(p), int(e.t_first_ns[s].min()), int(e.t_last_ns[s].max())) for p, s in spans)
+        return replace(super().undecided(code, pairs, sentence), spans=times)
 
     def missed_share(self, which: Array) -> float:
         """Share of the transmissions of these exchanges that the sniffer missed, as far as known."""

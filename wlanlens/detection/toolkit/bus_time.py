@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ class BusyTransfers:
         Transfers outstanding after submission.
     follows : array of bool
         Not the first of its run. The service of the first depends on when within a frame the application wrote.
+    received : array
+        Full-speed packets of the transfers of other endpoints of the bus that were completed in the service.
     lasted_ns : int
         Length of all runs.
     """
@@ -37,29 +40,36 @@ class BusyTransfers:
     service_ns: Array
     depth: Array
     follows: Array
+    received: Array
     lasted_ns: int
 
     @classmethod
-    def of(cls, t: Transfers, *, pause_ns: int, busy_share: float, least: int) -> BusyTransfers:
+    def of(
+        cls, t: Transfers, others: Sequence[Transfers], *, pause_ns: int, busy_share: float, least: int, jitter_ns: int
+    ) -> BusyTransfers:
         """Find the runs.
 
         Parameters
         ----------
         t : Transfers
             Transfers of one endpoint.
+        others : sequence of Transfers
+            Those of the other endpoints of its bus.
         pause_ns : int
             Longest pause within a run.
         busy_share : float
             Least share of a run with a transfer outstanding.
         least : int
             Fewest transfers of a run.
+        jitter_ns : int
+            Completions of one frame are no further apart.
         """
         rows = np.flatnonzero(t.size_bytes > 0)
         begin, end = t.t_begin_ns[rows], t.t_complete_ns[rows]
         service = end - begin
         if not len(rows):
             none = np.zeros(0, np.int64)
-            return cls(none, none, none, none, np.zeros(0, bool), 0)
+            return cls(none, none, none, none, np.zeros(0, bool), none, 0)
         run = np.concatenate(([0], np.cumsum(begin[1:] - end[:-1] > pause_ns)))
         first = np.flatnonzero(np.diff(run, prepend=-1))
         last = np.append(first[1:], len(rows)) - 1
@@ -74,11 +84,16 @@ class BusyTransfers:
             service[kept],
             t.queue_depth[rows][kept],
             follows[kept],
+            _carried(others, begin[kept] + jitter_ns, end[kept] + jitter_ns),
             int(lasted[good].sum()),
         )
 
     def __len__(self) -> int:
         return len(self.size)
+
+    def span_ns(self, t: Transfers) -> tuple[int, int]:
+        """From the first of these transfers to the end of the last; `t`: as in `of`."""
+        return int(t.t_begin_ns[self.rows[0]]), int(t.t_complete_ns[self.rows[-1]])
 
     @property
     def service_frames(self) -> Array:
@@ -92,8 +107,8 @@ class BusyTransfers:
 
     @property
     def needed_frames(self) -> Array:
-        """Frames that each transfer needs if the whole of a frame is used."""
-        return -(-self.transactions // FULL_SPEED_PACKETS)
+        """Frames that each transfer needs if the whole of a frame is used, with those of the other endpoints."""
+        return -(-(self.transactions + self.received) // FULL_SPEED_PACKETS)
 
     @property
     def whole_frames(self) -> Array:
@@ -113,11 +128,12 @@ class BusyTransfers:
         return float(np.mean((over >= -0.5) & (over <= turnaround))) if enough else 0.0
 
     def earliest_end(self, jitter: float) -> float:
-        """Share of the transfers that took exactly the frames they need."""
+        """Share of the transfers that took exactly the frames they need, or up to those needed with the other endpoints."""
         if not self.follows.any():
             return 0.0
-        over = (self.service_frames - self.needed_frames)[self.follows]
-        return float(np.mean(np.abs(over) <= jitter))
+        alone = -(-self.transactions // FULL_SPEED_PACKETS)
+        inside = (self.whole_frames >= alone) & (self.whole_frames <= self.needed_frames)
+        return float(np.mean((inside & (np.abs(self.service_frames - self.whole_frames) <= jitter))[self.follows]))
 
     def waits_for_frames(self, jitter: float, least: float, most: float) -> bool:
         """Whether services are whole frames (90 % of them), on average `least` to `most` more than needed."""
@@ -132,3 +148,27 @@ class BusyTransfers:
         frames = frames[transactions == kinds[np.argmax(times)]]
         periods = range(1, most + 1)
         return max(float(np.mean(frames[p:] == frames[:-p])) if len(frames) > p else 0.0 for p in periods)
+
+    def alike(self, least: int) -> float:
+        """Share of the transfers that took as many frames as most of those with as many packets of their own and of others on the
+        bus; of fewer than `least` nothing shows that, and they are at most half of all."""
+        kinds = np.stack((self.transactions, self.received))[:, self.follows]
+        frames = self.whole_frames[self.follows]
+        _, kind, times = np.unique(kinds, axis=1, return_inverse=True, return_counts=True)
+        pairs, number = np.unique(np.stack((kind.ravel(), frames)), axis=1, return_counts=True)
+        most = np.zeros(len(times), np.int64)
+        np.maximum.at(most, pairs[0], number)
+        often = times >= least
+        known = int(times[often].sum())
+        return float(most[often].sum() / known) if 2 * known >= len(frames) > 0 else 0.0
+
+
+def _carried(others: Sequence[Transfers], after_ns: Array, until_ns: Array) -> Array:
+    """Full-speed packets of the transfers completed in each time; a short packet, at times an empty one, ends each."""
+    t_ns = np.concatenate([np.zeros(0, np.int64), *(t.t_complete_ns for t in others)])
+    size = np.concatenate([np.zeros(0, np.int64), *(t.size_bytes for t in others)])
+    order = np.argsort(t_ns, kind="stable")
+    packets = np.where(size > 0, size // FULL_SPEED_PACKET_BYTES + 1, 0)[order]
+    total, t_ns = np.concatenate(([0], np.cumsum(packets))), t_ns[order]
+    before, until = (np.searchsorted(t_ns, limit, side="right") for limit in (after_ns, until_ns))
+    return np.asarray(total[until] - total[before])

@@ -80,11 +80,13 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     )
     copies = copies.take(copies["rel_seq"] > 0)
     timer, recovers = np.zeros(len(copies), bool), np.zeros(len(copies), bool)
-    for mask, name in ((timer, "timeouts"), (recovers, "recoveries")):
-        rows = facts.rows(name, ["packet"])
-        mask[_positions(copies.key, copies["packet"], rows.key, rows["packet"])] = True
     by_sack = (copies["trigger"] == "sack") | (copies["trigger_evidence"] == "sack_blocks")
     with_sack = np.isin(copies.key, np.unique(copies.key[by_sack]))
+    expiries, begun = facts.rows("timeouts", ["packet"]), facts.rows("recoveries", ["packet", "dupacks"])
+    timer[_positions(copies.key, copies["packet"], expiries.key, expiries["packet"])] = True
+    # Without SACK or duplicate ACKs it answers a partial ACK: the sender had reduced its window before the tap's recovery began.
+    begun = begun.take((begun["dupacks"] != 0) | np.isin(begun.key, np.unique(copies.key[by_sack])))
+    recovers[_positions(copies.key, copies["packet"], begun.key, begun["packet"])] = True
     fast = recovers | ~with_sack & _answers_dupacks(facts, copies, dupacks, answer_ns)
     # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap.
     fast &= ~timer & (facts.cached(Acks).highest_before(copies.key, copies["packet"]) <= copies["rel_seq"])

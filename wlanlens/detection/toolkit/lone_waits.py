@@ -10,9 +10,9 @@ from wlanlens.detection.toolkit.round_trips import delay_of_others_ns, round_tri
 from wlanlens.tables.columns import NULL, Array
 
 
-def stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float) -> Array:
-    """Whether each wait is this many times as long as the median delay of the round trips sampled next; not where fewer than
-    two were."""
+def stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, factor: float, rtt_share: float) -> Array:
+    """Whether each wait is this many times as long as the median delay of the round trips sampled next, and at least this share of
+    the shortest one; not where fewer than two were sampled."""
     samples = facts.cached(round_trip_samples)
     key, waited = found.key[waits], found.waited_ns[waits]
     shortest = facts.flow_values("tap_rtt_min_ns", key)
@@ -24,7 +24,8 @@ def stands_out(facts: Facts, found: LoneSegments, waits: Array, around: int, fac
     for i, at in enumerate(own.tolist()):
         later = samples["rtt_ns"][at + 1 : at + 1 + around][samples.key[at + 1 : at + 1 + around] == key[i]]
         if len(later) > 1:
-            out[i] = waited[i] >= factor * (np.sort(later)[len(later) // 2] - shortest[i])
+            usual = factor * (np.sort(later)[len(later) // 2] - shortest[i])
+            out[i] = waited[i] >= max(usual, rtt_share * shortest[i])
     return out
 
 

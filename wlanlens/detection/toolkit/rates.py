@@ -51,6 +51,34 @@ def rates_used(air: Air, span: slice, streams: float = np.inf, width_mhz: float 
     )
 
 
+#: IEEE 802.11-2020, receiver minimum sensitivity in dBm: of the DSSS and CCK rates (15.4.6.2, 16.3.8.2; 5.5 Mbit/s, for which it has
+#: none, has half the bits of 11), and up to which rate of one stream in 20 MHz of OFDM (17.3.10.2, 19.3.19.1, 21.3.18.1).
+_DSSS_DBM = {1.0: -80, 2.0: -80, 5.5: -79, 11.0: -76}
+_OFDM_DBM = (
+    (7.5, -82),
+    (9.0, -81),
+    (15.0, -79),
+    (22.5, -77),
+    (30.0, -74),
+    (45.0, -70),
+    (52.0, -66),
+    (60.0, -65),
+    (75.0, -64),
+)
+_MOST_DBM = -57
+
+
+def required_dbm(rate_mbps: float, streams: float, width_mhz: float) -> float:
+    """The signal with which every receiver of the standard hears a rate of so many streams in a channel of this width."""
+    if rate_mbps in _DSSS_DBM:
+        return _DSSS_DBM[rate_mbps]
+    wide = max(1.0, width_mhz / 20)
+    each = rate_mbps / max(1.0, streams) / wide
+    least = next((dbm for most, dbm in _OFDM_DBM if each <= most), _MOST_DBM)
+    # Each doubling of the width doubles the noise.
+    return least + 10 * float(np.log10(wide))
+
+
 def highest_working(used: RateUse, least: int, failed_share: float) -> tuple[float, float] | None:
     """The highest rate with at least this many settled transmissions and at most this share of failures.
 

@@ -61,11 +61,14 @@ class TieSearch:
         mine = np.broadcast_to(acks[:, None], other.shape)
         distance = np.abs(place[other] - place[mine])
         heard = e.first_heard[other] & e.first_heard[mine]
-        possible = np.where(heard, self._same_slot(mine, other), self._overlap(mine, other))
+        overlap = _overlap(*(self._began(which, e.first_heard[which]) for which in (mine, other)))
+        possible = np.where(heard, self._same_slot(mine, other), overlap)
         possible &= inside & (distance <= self.near)
         possible &= heard | ~self._silent(mine, other)
+        # Of a tie the sniffer hears both frames or, more often, none.
+        mixed = e.first_heard[other] != e.first_heard[mine]
         far = 4 * self.near
-        score = np.where(possible, distance - heard * 2 * self.near, far)
+        score = np.where(possible, distance + (mixed - 2 * heard) * self.near, far)
         best = score.argmin(axis=1)
         rows = np.arange(len(acks))
         found = score[rows, best] < far
@@ -83,19 +86,15 @@ class TieSearch:
         ends_apart = apart - (length[first[a]] - length[first[b]])
         return np.asarray((np.abs(apart) <= self.tie_ns) | (np.abs(ends_apart) <= self.tie_ns))
 
-    def _overlap(self, a: Array, b: Array) -> Array:
-        """Whether both first transmissions can have begun at one moment: one that the sniffer missed came after the
-        station's exchange before and before its first retry heard."""
+    def _began(self, which: Array, heard: Array) -> tuple[Array, Array]:
+        """Between which times the first transmissions of exchanges began: one that the sniffer missed came after the station's exchange
+        before and before its first retry heard."""
         e = self.air.exchanges
-        earliest, latest = [], []
-        for which in (a, b):
-            before = np.maximum(which - 1, 0)
-            done = np.where(e.t_ack_ns[before] != NULL, e.t_ack_ns[before], e.t_last_ns[before])
-            done = np.where((which == before) | (e.pair[before] != e.pair[which]), 0, done)
-            t, heard = e.t_first_ns[which], e.first_heard[which]
-            earliest.append(np.where(heard, t - self.tie_ns, done))
-            latest.append(np.where(heard, t + self.tie_ns, t))
-        return np.asarray(np.maximum(*earliest) <= np.minimum(*latest))
+        before = np.maximum(which - 1, 0)
+        done = np.where(e.t_ack_ns[before] != NULL, e.t_ack_ns[before], e.t_last_ns[before])
+        done = np.where((which == before) | (e.pair[before] != e.pair[which]), 0, done)
+        t = e.t_first_ns[which]
+        return np.where(heard, t - self.tie_ns, done), np.where(heard, t + self.tie_ns, t)
 
     def _silent(self, a: Array, b: Array) -> Array:
         """Whether the air was silent before the first retry of the two for longer than one tie takes."""
@@ -111,25 +110,55 @@ class TieSearch:
         known = (row > 0) & (frames.t_ns[before] != NULL) & ~e.first_heard[sooner]
         return np.asarray(known & (gap > longest))
 
-    def expected(self, data: Array, acks: Array, failed_acks: Array) -> float:
-        """Expected number of failed ACKs with a failed data frame near them, by the failure rates around each."""
+    def expected(self, data: Array, failed_acks: Array, both: Array) -> tuple[float, float]:
+        """Expected number of failed ACKs that chance pairs with failed data: of pairs that the sniffer missed, and of those of which
+        it heard one frame. It hears both only of a tie.
+
+        Each data exchange near an ACK whose first transmission may have begun with the ACK's pairs with it if it failed, which is as
+        likely as for the data around. `data`: all of it; the others as in `pairs`.
+        """
         e = self.air.exchanges
-        both = np.concatenate((data, acks))
-        both = both[np.argsort(e.t_first_ns[both], kind="stable")]
-        failed_data = np.zeros(len(e), bool)
-        failed_data[data] = e.failed[data]
-        events = np.concatenate(([0], np.cumsum(failed_data[both])))
-        place = np.full(len(e), 0, np.int64)
-        place[both] = np.arange(len(both))
-        at, n = place[failed_acks], len(both)
+        place = _places(e, both)
+        data = data[np.argsort(place[data], kind="stable")]
+        at = np.searchsorted(place[data], place[failed_acks])
+        failed, heard = e.failed[data], e.first_heard[data]
+        near = at[:, None] + np.arange(-self.near, self.near)
+        other = data[np.clip(near, 0, len(data) - 1)]
+        mine = np.broadcast_to(failed_acks[:, None], other.shape)
+        inside = (near >= 0) & (near < len(data)) & (np.abs(place[other] - place[mine]) <= self.near)
+        # An exchange that failed and was not heard lasts longer, by its retry.
+        earliest, latest = self._began(data, np.zeros(len(data), bool))
+        took, missed = latest - earliest, failed & ~heard
+        longer = int(np.median(took[missed]) - np.median(took)) if missed.any() else 0
+        whole = np.where(e.failed[other], 0, max(0, longer))
+        acks_heard = e.first_heard[failed_acks]
+        mine_began = self._began(mine, e.first_heard[mine])
+
+        def by_chance(among: Array, other_heard: bool) -> Array:
+            begins, ends = self._began(other, np.full(other.shape, other_heard))
+            possible = inside & _overlap(mine_began, (begins, ends if other_heard else ends + whole))
+            chance = np.clip(self._share_around(among, at), 0, 0.999)
+            return np.asarray(1 - (1 - chance) ** possible.sum(axis=1))
+
+        by_missed = by_chance(missed, other_heard=False)
+        by_heard = by_chance(failed & heard, other_heard=True)
+        return float(by_missed[~acks_heard].sum()), float(by_missed[acks_heard].sum() + by_heard[~acks_heard].sum())
+
+    def _share_around(self, mask: Array, at: Array) -> Array:
+        """Share of the rows around each place, without those near it, that are in the mask."""
+        hits = np.concatenate(([0], np.cumsum(mask)))
 
         def within(reach: int) -> tuple[Array, Array]:
-            low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, n)
-            return events[high] - events[low], high - low
+            low, high = np.maximum(at - reach, 0), np.minimum(at + reach, len(mask))
+            return hits[high] - hits[low], high - low
 
         (near, near_n), (wide, wide_n) = within(self.near), within(self.around)
-        density = (wide - near) / np.maximum(wide_n - near_n, 1)
-        return float((1 - (1 - np.clip(density, 0, 0.999)) ** near_n).sum())
+        return np.asarray((wide - near) / np.maximum(wide_n - near_n, 1))
+
+
+def _overlap(a: tuple[Array, Array], b: tuple[Array, Array]) -> Array:
+    """Whether two times between these limits can be one."""
+    return np.asarray(np.maximum(a[0], b[0]) <= np.minimum(a[1], b[1]))
 
 
 def ties_of_dcf(air: Air, acks: Array) -> float:

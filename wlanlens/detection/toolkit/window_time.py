@@ -26,9 +26,11 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
     rtt, number = np.where(spans["rtt_ns"] > 0, spans["rtt_ns"], mean), spans["window_bytes"] // packet
     known = (rtt > 0) & (least > 0) & (spans["window_bytes"] != NULL)
     queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
+    # With one packet in flight each link is idle while its ACK comes back, unless other connections use it.
+    alone = (number <= 1) & (spans["window_bytes"] < 2 * segment) & (queue == number)
     near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
-    return np.asarray((spans["state"] == "window_limited") & np.where(known, near | queued, ~(rtt > 0)))
+    return np.asarray((spans["state"] == "window_limited") & np.where(known, (near | queued) & ~alone, ~(rtt > 0)))
 
 
 class _Paths:
@@ -84,14 +86,19 @@ def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -
 
 
 def has_no_room(facts: Facts, spans: Rows) -> Array:
-    """Whether the window had no room for one more segment."""
+    """Whether the window had no room for one more segment. Where the ACK at an interval's end acknowledges several, all were in flight."""
     segment = facts.flow_values("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
-    return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
+    several = spans["acked_bytes"] > segment
+    flight = np.where(several, np.maximum(spans["flight_bytes"], spans["acked_bytes"]), spans["flight_bytes"])
+    return np.asarray(known & (spans["window_bytes"] - flight < segment))
 
 
-def long_stretches(facts: Facts, spans: Rows, counted: Array, stretch: float) -> Array:
-    """Counted intervals in stretches of some round trips, or as long as their flow's longest; gaps of a round trip end none."""
+def main_stretches(facts: Facts, spans: Rows, counted: Array, edge_share: float) -> Array:
+    """Counted intervals without the first and last stretches of each flow that hold less than this share of its time, each side.
+
+    A gap above a round trip ends a stretch.
+    """
     which = np.flatnonzero(counted)
     out = np.zeros(len(spans), bool)
     if not len(which):
@@ -101,12 +108,14 @@ def long_stretches(facts: Facts, spans: Rows, counted: Array, stretch: float) ->
     begins = np.ones(len(which), bool)
     begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > rtt[1:])
     first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(which)) - 1
-    length = end[last] - start[first]
+    number = np.diff(first, append=len(which))
+    length = np.add.reduceat(end - start, first)
     flow = np.cumsum(np.diff(key[first], prepend=key[:1]) != 0)
-    longest = np.zeros(flow.max() + 1, np.int64)
-    np.maximum.at(longest, flow, length)
-    out[which] = np.repeat(length >= np.minimum(stretch * rtt[first], longest[flow]), last - first + 1)
+    whole, until = np.bincount(flow, length), np.cumsum(length)
+    before = until - length
+    within = before - before[np.searchsorted(flow, flow)]
+    main = (within + length > edge_share * whole[flow]) & (within < (1 - edge_share) * whole[flow])
+    out[which] = np.repeat(main, number)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,6 +55,14 @@ def _ways(facts: Truth) -> Iterator[_Way]:
         data, acks = there[rows["len_bytes"][there] > 0], back[rows["delivered"][back]]
         direction = "b2a" if way & 1 else "a2b"
         yield _Way(facts, way >> 1, direction, Rows(rows, data), Rows(rows, acks), did.get(way, []))
+
+
+class _Cut(NamedTuple):
+    """A reduction of cwnd: its time, the highest byte sent before, and whether the tap had seen the segment that caused it."""
+
+    t_ns: int
+    point: int
+    seen: bool
 
 
 class _Way:
@@ -247,9 +255,10 @@ class _Way:
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
         """A fast retransmission of data sent before cwnd was last reduced, or, without SACK, of the next byte, which arrived, after three
         spurious retransmissions: these cause the duplicate ACKs; or a timeout of a sender that left fast recovery at a partial ACK.
-        Consecutive reductions are one case, which begins with the reduction before them."""
-        chain: list[tuple[int, int]] = []
-        cut: tuple[int, int] | None = None
+        Consecutive reductions are one case, which begins with the reduction before them. It need not be found where the first copy of a
+        segment that caused one was lost before the tap."""
+        chain: list[_Cut] = []
+        cut: _Cut | None = None
         fast: int | None = None
         for e in sorted(self.events, key=lambda e: e["t_ns"]):
             t = int(e["t_ns"])
@@ -257,8 +266,8 @@ class _Way:
                 cut = None
             if e["what"] not in ("timeout", "recovery_began"):
                 continue
-            now = (t, self.sent_to(t))
             seq, began = int(e["rel_seq"]), e["what"] == "recovery_began"
+            now = _Cut(t, self.sent_to(t), self._seen(seq, t))
             if cut is not None and (self._again(seq, t, cut) if began else self._unanswered(seq, t, cut, fast)):
                 chain = [*(chain or [cut]), now]
             else:
@@ -267,9 +276,14 @@ class _Way:
             cut, fast = now, seq if began else None
         yield from self._chain(chain)
 
-    def _unanswered(self, seq: int, t_ns: int, cut: tuple[int, int], fast: int | None) -> bool:
+    def _seen(self, seq: int, t_ns: int) -> bool:
+        """Whether a copy of the segment made before a time passed the tap."""
+        d = self.data
+        return bool(((d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns) & (d["t_tap_ns"] != NEVER)).any())
+
+    def _unanswered(self, seq: int, t_ns: int, cut: _Cut, fast: int | None) -> bool:
         """Whether a timeout is for a segment that a partial ACK had shown, and that the sender had not retransmitted since."""
-        since, point = cut
+        since, point, _ = cut
         tcp = self.facts.world.flows[self.flow].tcp
         if fast is None or tcp is None or tcp.sack or not fast < seq < point:
             return False
@@ -279,8 +293,8 @@ class _Way:
         new = (d["copy"] == 0) & (d["t_made_ns"] >= self.reached_ns(seq)) & (d["t_made_ns"] < t_ns)
         return bool(new.any() and not between.any())
 
-    def _again(self, seq: int, t_ns: int, cut: tuple[int, int]) -> bool:
-        since, point = cut
+    def _again(self, seq: int, t_ns: int, cut: _Cut) -> bool:
+        since, point, _ = cut
         tcp = self.facts.world.flows[self.flow].tcp
         # A sender with SACK counts segments that arrived, not duplicate ACKs.
         if seq != point or tcp is None or tcp.sack:
@@ -293,20 +307,21 @@ class _Way:
         spurious = [i for i in again if (arrived & (d["rel_seq"] == d["rel_seq"][i]))[:i].any()]
         return len(spurious) >= _DUPACKS
 
-    def _chain(self, chain: list[tuple[int, int]]) -> Iterator[Finding]:
+    def _chain(self, chain: list[_Cut]) -> Iterator[Finding]:
         if not chain:
             return
-        (start, _), (last, point) = chain[0], chain[-1]
+        start, (last, point, _) = chain[0].t_ns, chain[-1]
         expiries = [int(e["t_ns"]) for e in self.events if e["what"] == "timeout" and int(e["t_ns"]) > last]
         end = min([self.reached_ns(point), *expiries])
-        yield self.finding(
+        found = self.finding(
             "repeated_fast_retransmit",
             start,
             end,
-            (end - chain[1][0]) / 1e9,
+            (end - chain[1].t_ns) / 1e9,
             {"cwnd_reductions_count": len(chain)},
             "cwnd was reduced again for data sent before it was reduced.",
         )
+        yield found if all(cut.seen for cut in chain) else replace(found, confidence=MAY_BE_MISSED)
 
 
 def _clocks(facts: Truth) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
