@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.tables.columns import narrow, numbered
+from wlanlens.tables.columns import narrow, ordered_by, picked
 
 if TYPE_CHECKING:
     from wlanlens.correlation.packet_index import PacketIndex
@@ -47,10 +47,10 @@ class ByteStreams:
         self.rows: Array = np.flatnonzero(connections[stream // 2] & (stream >= 0) & tcp)
         ack, has_ack = (values[self.rows] for values in index.values("tcp_ack"))
         flags, length = (index.values(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
-        self._seen, self._t_ns = index.seen[self.rows], index.t_ns[self.rows]
-        _, of = numbered(stream[self.rows] // 2)
+        self._seen, self._t_ns = picked(index.seen, self.rows), picked(index.t_ns, self.rows)
+        of = np.cumsum(connections) - 1
         #: Twice the number of its connection here, plus 1 for b2a.
-        self._key: Array = 2 * of + stream[self.rows] % 2
+        self._key: Array = 2 * of[stream[self.rows] // 2] + stream[self.rows] % 2
         length = length.astype(np.int64) + ((flags & 0x03) > 0)
         # Packets without a known time come first.
         timed = self._seen.any(axis=1)
@@ -96,16 +96,16 @@ class ByteStreams:
         """Whether other packets have some bytes of each chosen packet, and, for each column of `kept`, whether one of them is
         kept."""
         data = np.flatnonzero(self.data)
-        data = data[np.argsort(_at(self._key[data], self._begin[data]), kind="stable")]
-        begins = _at(self._key[data], self._begin[data])
-        ends = np.sort(_at(self._key[data], self._end[data]))
+        data = data[ordered_by(self._key[data], self._begin[data])]
+        begins, ends_in_order = (_at(self._key[data], values[data]) for values in (self._begin, self._end))
+        ends = np.sort(ends_in_order)
         begin, end = (_at(self._key[chosen], values[chosen]) for values in (self._begin, self._end))
         before = np.searchsorted(begins, end)
         others = before - np.searchsorted(ends, begin, side="right") > 1
         found = np.zeros((len(chosen), kept.shape[1]), bool)
         for k in range(kept.shape[1] if len(data) else 0):
             # The last byte of all kept packets that begin before it; streams are in order.
-            reach = np.maximum.accumulate(np.where(kept[data, k], _at(self._key[data], self._end[data]), _LEAST))
+            reach = np.maximum.accumulate(np.where(kept[:, k][data], ends_in_order, _LEAST))
             found[:, k] = (before > 0) & (reach[before - 1] > begin)
         return others, found
 

@@ -152,7 +152,16 @@ class PacketIndex:
         return out
 
     @lazy_property
-    def _first_rows(self) -> list[tuple[Array, Array]]:
+    def _numbers(self) -> list[Array]:
+        """The packet numbers of each capture's rows."""
+        return [table.column("packet").to_numpy() for table in self.packets]
+
+    def number(self, capture: int, rows: Array) -> Array:
+        """The packet numbers of some rows of a capture."""
+        return np.asarray(self._numbers[capture].take(rows))
+
+    @lazy_property
+    def first_rows(self) -> list[tuple[Array, Array]]:
         """For each capture: the packets that it is the first to have, and their rows."""
         mine = [np.flatnonzero(self.first == j) for j in range(len(self.packets))]
         return [(here, self.rows[here, j]) for j, here in enumerate(mine)]
@@ -167,14 +176,14 @@ class PacketIndex:
         columns = [filled(table.column(name)) for table in self.packets]
         out: Array = np.zeros(len(self.rows), columns[0].dtype)
         valid: Array = np.zeros(len(self.rows), bool)
-        for (here, rows), table, column in zip(self._first_rows, self.packets, columns, strict=True):
+        for (here, rows), table, column in zip(self.first_rows, self.packets, columns, strict=True):
             out[here], valid[here] = column[rows], known(table.column(name))[rows]
         return out, valid
 
     def codes(self, name: str, words: Sequence[str]) -> Array:
         """A text column of `packets` that is the same in all captures, as indices in `words`; -1 for null and other texts."""
         out: Array = np.zeros(len(self.rows), np.int64)
-        for (here, rows), table in zip(self._first_rows, self.packets, strict=True):
+        for (here, rows), table in zip(self.first_rows, self.packets, strict=True):
             out[here] = coded(table.column(name), words)[rows]
         return out
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.correlation.receiver_acks import ReceiverAcks
 from wlanlens.correlation.stream_order import streams
-from wlanlens.tables.columns import coded, filled, integers, narrow, numbered
+from wlanlens.tables.columns import coded, filled, integers, numbered, ordered_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,7 @@ def direction_and_shift(rows: SentSegments, there: Array, receiver: ReceiverAcks
 
 def _medians(key: Array, values: Array) -> tuple[Array, Array]:
     """The median of the values of each key."""
-    order = np.lexsort((values, narrow(key)))
+    order = ordered_by(key, values)
     which, begin = np.unique(key[order], return_index=True)
     last = np.append(begin[1:], len(order)) - 1
     low, high = (values[order[at]] for at in ((begin + last) // 2, (begin + last + 1) // 2))

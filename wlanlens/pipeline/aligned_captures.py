@@ -220,5 +220,12 @@ def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows
 
 
 def _cast(name: str, rows: pa.Table) -> list[pa.RecordBatch]:
-    made: list[pa.RecordBatch] = rows.cast(tables.schema(name)).to_batches()
+    import pyarrow as pa
+
+    if not rows.num_rows:
+        return []
+    schema = tables.schema(name)
+    # A cast of all columns goes through each of them, even one that has the type.
+    columns = [c if c.type == f.type else c.cast(f.type) for f in schema for c in (rows.column(f.name),)]
+    made: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=schema).to_batches()
     return made

@@ -103,6 +103,26 @@ def narrow(values: Array) -> Array:
     return values.astype(np.uint16) if values.max(initial=0) < 1 << 16 else values
 
 
+def ordered_by(group: Array, values: Array) -> Array:
+    """Positions that sort rows by group, a whole number from 0, then by value; equal rows stay in their order."""
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
+    bits, place_bits = (most - least).bit_length(), len(values).bit_length()
+    if int(group.max(initial=0)).bit_length() + bits + place_bits > _SORT_BITS:
+        return np.lexsort((values, narrow(group)))
+    # Sorting one number a row takes a fifth of the time of sorting positions.
+    packed = ((group.astype(np.int64) << bits | (values - least)) << place_bits) | np.arange(len(values))
+    packed.sort()
+    return np.asarray(packed & ((1 << place_bits) - 1))
+
+
+def picked(matrix: Array, rows: Array) -> Array:
+    """Some rows of a matrix, column by column: both have their columns in one piece."""
+    out: Array = np.empty((len(rows), matrix.shape[1]), matrix.dtype, order="F")
+    for j in range(matrix.shape[1]):
+        out[:, j] = matrix[:, j].take(rows)
+    return out
+
+
 def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.DictionaryArray:
     """Codes as a dictionary-encoded column of the names."""
     import pyarrow as pa
@@ -174,6 +194,9 @@ def rows_where(table: pa.Table, mask: Array) -> pa.Table:
     ]
     return pa.concat_tables([part for part in parts if part.num_rows])
 
+
+#: Bits of an int64 that are no sign.
+_SORT_BITS = 63
 
 #: Null in a vector of whole numbers: no time, size or packet number of a capture is so small.
 NULL = -(2**62)
