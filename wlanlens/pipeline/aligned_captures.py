@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
@@ -15,6 +15,7 @@ from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingC
 from wlanlens.errors import WlanlensError
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.open_captures import READERS
 from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
 from wlanlens.pipeline.progress import Progress, Watcher
 from wlanlens.pipeline.sources import Rows, Source
@@ -28,13 +29,11 @@ if TYPE_CHECKING:
 
     from wlanlens.alignment.align import Alignment
     from wlanlens.capture.capture import Capture
+    from wlanlens.capture.reader_thread import Feed
     from wlanlens.pipeline.output_dir import Scratch
 
 #: Chunks whose rows are made at a time, beside the thread that judges; each needs about 90 MB.
 WORKERS = 2
-
-#: Captures that are decoded at a time.
-READERS = 2
 
 #: Up to this size a capture's tables are written without compression: 700 MB of the disk for a while.
 PLAIN_BYTES = 256 * 2**20
@@ -47,10 +46,16 @@ class AlignedCaptures(Source):
     """Several captures: each decoded once to the scratch folder, then aligned and read in time chunks."""
 
     def __init__(
-        self, captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
+        self,
+        captures: Sequence[Capture],
+        scratch: Scratch,
+        feeds: Mapping[int, Feed],
+        *,
+        nat: bool = False,
+        progress: Watcher | None = None,
     ) -> None:
         super().__init__(captures, (*tables.core_schemas(), "links"), self._add_progress if progress else None)
-        self._scratch, self._nat = scratch, nat
+        self._scratch, self._feeds, self._nat = scratch, feeds, nat
         self._start_ns = 0
         self._watcher = progress
         #: How far each capture has been read, by its number, and the one that is being read.
@@ -66,7 +71,6 @@ class AlignedCaptures(Source):
         return max(self.captures, key=lambda capture: capture.rows("frames")).name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        align.set_distinct_names(self.captures)
         for number, capture in enumerate(self.captures):
             if capture.loaded:
                 self._counts[number] = quality.counted(capture)
@@ -126,7 +130,7 @@ class AlignedCaptures(Source):
             name: ArrowWriter(self._scratch, thread, name, str(number), compressed=large)
             for name in tables.core_schemas()
         }
-        feed = capture.feed()
+        feed = self._feeds.get(number) or capture.feed()
         try:
             for group in self._decode(number, feed):
                 for name, batch in group:

@@ -105,14 +105,17 @@ def narrow(values: Array) -> Array:
 
 def ordered_by(group: Array, values: Array) -> Array:
     """Positions that sort rows by group, a whole number from 0, then by value; equal rows stay in their order."""
-    least, most = int(values.min(initial=0)), int(values.max(initial=0))
-    bits, place_bits = (most - least).bit_length(), len(values).bit_length()
-    if int(group.max(initial=0)).bit_length() + bits + place_bits > _SORT_BITS:
+    # In one group values mostly rise: a sort that merges runs is then twice as fast as one of all rows.
+    order = np.argsort(narrow(group), kind="stable")
+    ahead = values.take(order)
+    begins = np.diff(group.take(order), prepend=-1) != 0
+    if not (np.diff(ahead, prepend=ahead[:1])[~begins] < 0).any():
+        return order
+    least = int(values.min(initial=0))
+    span = int(values.max(initial=0)) - least + 1
+    if (int(group.max(initial=0)) + 1) * span > np.iinfo(np.int64).max:
         return np.lexsort((values, narrow(group)))
-    # Sorting one number a row takes a fifth of the time of sorting positions.
-    packed = ((group.astype(np.int64) << bits | (values - least)) << place_bits) | np.arange(len(values))
-    packed.sort()
-    return np.asarray(packed & ((1 << place_bits) - 1))
+    return np.asarray(order.take(np.argsort(group.take(order) * span + (ahead - least), kind="stable")))
 
 
 def picked(matrix: Array, rows: Array) -> Array:
@@ -194,9 +197,6 @@ def rows_where(table: pa.Table, mask: Array) -> pa.Table:
     ]
     return pa.concat_tables([part for part in parts if part.num_rows])
 
-
-#: Bits of an int64 that are no sign.
-_SORT_BITS = 63
 
 #: Null in a vector of whole numbers: no time, size or packet number of a capture is so small.
 NULL = -(2**62)
