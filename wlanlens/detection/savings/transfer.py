@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -83,13 +84,16 @@ class Transfer:
         there = self.delivery.until(np.array([self.busy_ns(start_ns), self.busy_ns(end_ns)]))
         return int(there[1] - there[0])
 
-    def setback_s(
-        self, span: Span, rate: float, later_ns: int | None, *, after_ack: bool = False, since_ns: int = 0
-    ) -> float:
-        """`Delivery.setback_s` of a span; `later_ns`: when the next trouble begins, if there is one."""
-        start, end, since = (self.busy_ns(t) for t in (*span, since_ns))
-        limit = self.delivery.end_ns if later_ns is None else self.busy_ns(later_ns)
-        return self.delivery.setback_s(start, end, rate, limit, after_ack=after_ack, since_ns=since)
+    def setbacks_s(
+        self, spans: Sequence[Span], rate: float, later_ns: Sequence[int | None], *, after_ack: bool = False
+    ) -> list[float]:
+        """`Delivery.setbacks_s` of spans in order of time; `later_ns`: when the next trouble after each begins, if there is one."""
+        start, end = (self._busy(np.array(times, np.int64)) for times in zip(*spans, strict=True))
+        since = np.append(self._busy(np.zeros(1, np.int64)), end[:-1])
+        later = self._busy(np.array([t or 0 for t in later_ns], np.int64))
+        limit = np.where([t is None for t in later_ns], self.delivery.end_ns, later)
+        made: list[float] = self.delivery.setbacks_s(start, end, rate, limit, since, after_ack=after_ack).tolist()
+        return made
 
     def usual_rate(self, outside: list[Span]) -> float:
         """Its rate outside of some spans, bytes per ns; computed once for findings with the same spans."""
