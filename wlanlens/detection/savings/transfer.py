@@ -17,6 +17,7 @@ from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Transmissions
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ class Transfer:
     """
 
     def __init__(self, tables: Tables, key: int) -> None:
-        self._facts, self._key = tables.facts, key
+        self._tables, self._facts, self._key = tables, tables.facts, key
         self.flow, self.direction = tables.facts.flow(key), tables.facts.direction(key)
         acks = tables.acks.of_key(key ^ 1)
-        self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
-        self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
+        self._states, ledger = tables.states.of_key(key), tables.ledger().of_key(key)
+        self._ledger = ledger["t_start_ns"], ledger["t_end_ns"]
         pauses = self.spent(("application",), self.start_ns, self.end_ns)
         self._paused, self._resumed = [start for start, _ in pauses], [end for _, end in pauses]
         #: Time in the pauses before each of them, and in all.
@@ -119,8 +120,9 @@ class Transfer:
 
     def spent(self, categories: tuple[str, ...], start_ns: int, end_ns: int) -> list[Span]:
         """Spans of the ledger in some categories that touch a time."""
-        start, end, category = self._ledger
-        mine = np.isin(category, categories) & (start <= end_ns) & (end >= start_ns)
+        rows = self._tables.ledger(categories).of_key(self._key)
+        start, end = rows["t_start_ns"], rows["t_end_ns"]
+        mine = (start <= end_ns) & (end >= start_ns)
         return merged(list(zip(start[mine].tolist(), end[mine].tolist(), strict=True)))
 
     def window_spans(self, start_ns: int, end_ns: int) -> tuple[list[Span], list[Span]]:
@@ -219,7 +221,14 @@ class Tables:
         self.facts = facts
         self.acks = facts.rows("segments", ["t_ns", "rel_ack"], valid=("rel_ack", "t_ns")).sorted_by("t_ns")
         self.states = facts.rows("intervals", ["t_start_ns", "t_end_ns", "state", "rtt_min_ns"])
-        self.ledger = facts.rows("ledger", ["t_start_ns", "t_end_ns", "category"])
+        self._ledger: dict[tuple[str, ...], Rows] = {}
+
+    def ledger(self, categories: tuple[str, ...] = ()) -> Rows:
+        """The rows of the ledger, or those in some categories."""
+        if categories not in self._ledger:
+            where = {"category": categories} if categories else {}
+            self._ledger[categories] = self.facts.rows("ledger", ["t_start_ns", "t_end_ns"], where=where)
+        return self._ledger[categories]
 
 
 class Transfers:
