@@ -168,7 +168,7 @@ def test_a_failed_transmission_takes_no_longer_than_until_the_next_attempt() -> 
     columns = {f.name: np.zeros(10) for f in fields(Transmissions)}
     given = {"exchange": np.zeros(10, np.int64), "t_ns": n * 1_000_000, "nth": n, "bad": np.ones(10)}
     given |= {"rate_mbps": np.full(10, 54.0), "airtime_us": np.full(10, 300.0)}
-    took_us = Transmissions(**{**columns, **given}).took_us()
+    took_us = Transmissions(**{**columns, **given}).took_us
     assert took_us[:9].max() == 1000.0
     assert took_us[0] < 1000.0
     assert took_us[9] > 4000.0
