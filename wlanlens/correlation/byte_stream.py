@@ -68,24 +68,25 @@ class ByteStreams:
         self._begin: Array = np.zeros(len(seq), np.int64)
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
         keys, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
-        connection = self._key // 2
-        order = in_time[np.argsort(narrow(connection[in_time]), kind="stable")]
+        order = in_time[np.argsort(narrow(self._key[in_time] // 2), kind="stable")]
+        key, seq, ack, has_ack = (values[order] for values in (self._key, seq, ack, has_ack))
         for direction in (0, 1):
-            data = self._key[order] % 2 == direction
-            taken = order[data | has_ack[order]]
-            data = self._key[taken] % 2 == direction
+            data = key % 2 == direction
+            taken = np.flatnonzero(data | has_ack)
+            data, stream = data[taken], key[taken] // 2 * 2 + direction
             step = _steps(np.where(data, seq[taken], ack[taken]))
-            fresh = np.diff(connection[taken], prepend=-1) != 0
+            fresh = np.flatnonzero(np.diff(stream, prepend=-1))
             step[fresh] = 0
             total = np.cumsum(step)
-            total -= np.repeat(total[fresh], np.diff(np.append(np.flatnonzero(fresh), len(taken))))
+            total -= np.repeat(total[fresh], np.diff(np.append(fresh, len(taken))))
             total = np.clip(total, -_FAR, _FAR - 1)
-            self._begin[taken[data]] = total[data]
-            asking, value = taken[~data], total[~data]
-            np.maximum.at(self._reached, 2 * connection[asking] + direction, value)
-            keys.append(2 * connection[asking] + direction)
+            sent, asking = np.flatnonzero(data), np.flatnonzero(~data)
+            self._begin[order[taken[sent]]] = total[sent]
+            value, mine = total[asking], stream[asking]
+            np.maximum.at(self._reached, mine, value)
+            keys.append(mine)
             values.append(value)
-            asks.append(asking)
+            asks.append(order[taken[asking]])
         self._end: Array = self._begin + length
         self._asked = _at(np.concatenate(keys), np.concatenate(values))
         self._asking = np.concatenate(asks)

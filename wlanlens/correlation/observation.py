@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.correlation.byte_stream import ByteStreams
 from wlanlens.tables import OUTCOMES
-from wlanlens.tables.columns import narrow, numbered, ordered_by, picked
+from wlanlens.tables.columns import narrow, ordered_by, picked
 
 if TYPE_CHECKING:
     from wlanlens.alignment.path_order import PathOrder
@@ -160,9 +160,12 @@ def _sent_once(index: PacketIndex) -> Array:
     """Data whose sequence number no other packet of its direction has: an ACK of it proves that it arrived."""
     (seq, tcp), (payload, _) = index.values("tcp_seq"), index.values("payload_bytes")
     data = np.flatnonzero(tcp & (payload > 0) & (index.stream >= 0))
-    _, which = numbered(index.stream[data] << 32 | seq[data])
-    out: Array = np.zeros(len(seq), bool)
-    out[data] = np.bincount(which)[which] == 1
+    stream, seq = index.stream[data], seq[data]
+    order = ordered_by(stream, seq.astype(np.int64))
+    stream, seq = stream[order], seq[order]
+    again = np.concatenate(([False], (stream[1:] == stream[:-1]) & (seq[1:] == seq[:-1]), [False]))
+    out: Array = np.zeros(len(tcp), bool)
+    out[data[order]] = ~(again[1:] | again[:-1])
     return out
 
 
