@@ -54,7 +54,7 @@ def transmission_us(airtime_us: Array, rate_mbps: Array, nth: Array) -> Array:
             for slot_us, window in ((OFDM_SLOT_US, OFDM_CW), (DSSS_SLOT_US, DSSS_CW))
         ]
     )
-    backoff = backoff_us.ravel().take(slow * (_DOUBLINGS + 1) + np.minimum(nth, _DOUBLINGS))
+    backoff = backoff_us.ravel().take(slow * (_DOUBLINGS + 1) + np.minimum(nth, _DOUBLINGS).astype(np.int64))
     return np.asarray(airtime_us + np.where(slow, DSSS_OVERHEAD_US, OFDM_OVERHEAD_US) + backoff)
 
 
