@@ -80,6 +80,9 @@ class Run:
         self._collect()
         self._source.end()
         self._judge_window(last=True)
+        # The last rows are written while the last window is judged.
+        for name in self._source.tables:
+            self._writers[name].finish()
         self._collect()
         if self._mended:
             self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.REPAIRED)

@@ -104,6 +104,7 @@ class TableWriter(ABC):
         self.rows = 0
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
+        self._finished = False
         self._file: pa.NativeFile | None = None
         self._writer: pq.ParquetWriter | pa.ipc.RecordBatchStreamWriter | None = None
 
@@ -117,7 +118,10 @@ class TableWriter(ABC):
                 self._flush()
 
     def finish(self) -> None:
-        """Write the remaining rows and close. A table without rows is written too, so that it can be read."""
+        """Write the remaining rows and close, once. A table without rows is written too, so that it can be read."""
+        if self._finished:
+            return
+        self._finished = True
         if self._held or not self.rows:
             self._flush()
         self._thread.do(self._close)
