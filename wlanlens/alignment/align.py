@@ -16,7 +16,7 @@ from wlanlens.alignment.length_matching import InferredPairs
 from wlanlens.alignment.packet_matching import Pairs
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.alignment.reference_clock import MIN_PAIRS, fit_clocks
-from wlanlens.alignment.sampling import survey
+from wlanlens.alignment.sampling import Survey
 from wlanlens.capture.distinct_names import set_distinct_names
 from wlanlens.formatting import printable
 
@@ -65,13 +65,17 @@ class Alignment:
     duplicate_frames: list[Array]
 
 
-def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None) -> Alignment:
+def align_captures(
+    captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None, survey: Survey | None = None
+) -> Alignment:
     """Align several captures. They are read batch by batch.
 
     Parameters
     ----------
     nat : bool
         Addresses or ports were changed between the capture points.
+    survey : Survey or None
+        Of these captures, if a part of it has been done; it knows `nat`.
     scratch : Path or None
         Folder for pairs of packets; without one they stay in memory.
 
@@ -82,7 +86,8 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
     """
     set_distinct_names(captures)
     capture_points.infer_alone(captures)
-    summaries, found = survey(captures, nat=nat, scratch=scratch)
+    survey = survey or Survey(captures, nat=nat)
+    summaries, found = survey.summaries, survey.pairs(scratch)
     for (i, j), common in found.items():
         if common.has_equal_times(summaries[i], summaries[j]):
             _note_equal_times(captures[i], captures[j])

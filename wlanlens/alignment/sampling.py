@@ -32,32 +32,48 @@ READERS = 2
 _WAITING = 2
 
 
-def survey(
-    captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None
-) -> tuple[list[CaptureSummary], dict[tuple[int, int], CommonPackets]]:
-    """Both passes over all captures. Pairs go to files in `scratch`, or stay in memory without one."""
-    summaries = [CaptureSummary(capture) for capture in captures]
-    searches = {(i, j): packet_matching.PairSearch(nat=nat) for i, j in combinations(range(len(summaries)), 2)}
+class Survey:
+    """Both passes over all captures. The first one goes over the batches of `packets` that `add` is given, and reads the others.
 
-    def read(k: int) -> None:
-        """The first pass over one capture. No capture changes the sample of another, so that their order does not matter."""
-        summary = summaries[k]
-        summary.add_link_times()
-        for batch in summary.batches():
-            summary.add(batch)
-            slim = packet_matching.slim(batch)
-            for both, search in searches.items():
-                if k in both:
-                    search.sample(both.index(k), slim)
+    Attributes
+    ----------
+    summaries : list of CaptureSummary
+        What the first pass finds out about each capture.
+    """
 
-    with Threads(READERS) as pool:
-        for _ in pool.map(read, range(len(summaries))):
-            pass
-    found = {}
-    for (i, j), search in searches.items():
-        path = None if scratch is None else scratch / f"pairs-{i}-{j}.arrow"
-        found[i, j] = _find_pairs(search, (summaries[i], summaries[j]), path)
-    return summaries, found
+    def __init__(self, captures: Sequence[Capture], *, nat: bool = False) -> None:
+        self.summaries = [CaptureSummary(capture) for capture in captures]
+        self._searches = {
+            both: packet_matching.PairSearch(nat=nat) for both in combinations(range(len(self.summaries)), 2)
+        }
+        self._given: set[int] = set()
+
+    def add(self, number: int, batch: pa.RecordBatch) -> None:
+        """First pass: the next batch of a capture. No capture changes the sample of another: each may have a thread."""
+        self._given.add(number)
+        self.summaries[number].add(batch)
+        slim = packet_matching.slim(batch)
+        for both, search in self._searches.items():
+            if number in both:
+                search.sample(both.index(number), slim)
+
+    def pairs(self, scratch: Path | None = None) -> dict[tuple[int, int], CommonPackets]:
+        """Second pass: what each two captures have in common. Pairs go to files in `scratch`, or stay in memory without one."""
+        unread = {k for k in range(len(self.summaries)) if k not in self._given}
+
+        def read(k: int) -> None:
+            self.summaries[k].add_link_times()
+            for batch in self.summaries[k].batches() if k in unread else ():
+                self.add(k, batch)
+
+        with Threads(READERS) as pool:
+            for _ in pool.map(read, range(len(self.summaries))):
+                pass
+        found = {}
+        for (i, j), search in self._searches.items():
+            path = None if scratch is None else scratch / f"pairs-{i}-{j}.arrow"
+            found[i, j] = _find_pairs(search, (self.summaries[i], self.summaries[j]), path)
+        return found
 
 
 def _find_pairs(

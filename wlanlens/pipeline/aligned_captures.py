@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
 from wlanlens.alignment import align, axis_tables
+from wlanlens.alignment.sampling import Survey
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import FACTS, HEARD
 from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
@@ -55,7 +57,8 @@ class AlignedCaptures(Source):
         progress: Watcher | None = None,
     ) -> None:
         super().__init__(captures, (*tables.core_schemas(), "links"), self._add_progress if progress else None)
-        self._scratch, self._feeds, self._nat = scratch, feeds, nat
+        self._scratch, self._feeds = scratch, feeds
+        self._survey = Survey(captures, nat=nat)
         self._start_ns = 0
         self._watcher = progress
         #: How far each capture has been read, by its number, and the one that is being read.
@@ -75,7 +78,7 @@ class AlignedCaptures(Source):
             if capture.loaded:
                 self._counts[number] = quality.counted(capture)
         self._store([number for number, capture in enumerate(self.captures) if not capture.loaded])
-        aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
+        aligned = align.align_captures(self.captures, scratch=self._scratch.folder(), survey=self._survey)
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
         self.leaders = LeadingCaptures.of(self.captures, aligned)
@@ -130,6 +133,7 @@ class AlignedCaptures(Source):
             name: ArrowWriter(self._scratch, thread, name, str(number), compressed=large)
             for name in tables.core_schemas()
         }
+        writers["packets"].watch = partial(self._survey.add, number)
         feed = self._feeds.get(number) or capture.feed()
         try:
             for group in self._decode(number, feed):

@@ -227,7 +227,11 @@ class ArrowWriter(TableWriter):
     ----------
     path : Path
         The file.
+    watch : callable or None
+        Called with each batch that was written, in the writer thread.
     """
+
+    watch: Callable[[pa.RecordBatch], None] | None = None
 
     def __init__(
         self, scratch: Scratch, thread: WriterThread, name: str, folder: str, *, compressed: bool = True
@@ -241,9 +245,15 @@ class ArrowWriter(TableWriter):
         return BATCH_ROWS
 
     def _write(self, group: pa.Table) -> None:
+        # One batch a group: a batch of few rows and many columns has more header than data.
+        batches = group.unify_dictionaries().combine_chunks().to_batches(BATCH_ROWS)
         with self._place.writing():
-            # One batch a group: a batch of few rows and many columns has more header than data.
-            self._open().write_table(group.unify_dictionaries().combine_chunks(), BATCH_ROWS)
+            writer = self._open()
+        for batch in batches:
+            with self._place.writing():
+                writer.write_batch(batch)
+            if self.watch is not None:
+                self.watch(batch)
 
     def _open(self) -> pa.ipc.RecordBatchStreamWriter:
         import pyarrow as pa
