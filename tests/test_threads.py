@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from tests.captures import SAMPLES
-from wlanlens.threads import Threads
+from wlanlens.threads import Threads, ahead
 
 #: Analyses captures in a process whose thread number N ends before its first line of Python, as without memory for a frame.
 WITHOUT_MEMORY = """
@@ -85,3 +86,31 @@ def test_what_has_not_begun_is_dropped() -> None:
     assert first.result()
     one.stop()
     assert not done
+
+
+def test_values_made_ahead_keep_their_order() -> None:
+    made: list[int] = []
+
+    def values() -> Iterator[int]:
+        for n in range(20):
+            made.append(n)
+            yield n
+
+    taken = []
+    for n in ahead(values(), depth=3):
+        taken.append(n)
+        # Those that were taken and up to three more.
+        assert len(made) <= n + 5
+    assert taken == made == list(range(20))
+    assert list(ahead([])) == []
+
+
+def test_an_error_of_a_value_made_ahead_comes_in_its_turn() -> None:
+    def values() -> Iterator[int]:
+        yield 1
+        raise ValueError("no more")
+
+    made = ahead(values())
+    assert next(made) == 1
+    with pytest.raises(ValueError, match="no more"):
+        next(made)

@@ -147,6 +147,20 @@ class Threads:
             self._free.release()
 
 
+#: The end of what `ahead` reads.
+_DONE = object()
+
+
+def ahead(values: Iterable[T], depth: int = 2) -> Iterator[T]:
+    """Some values in their order, while a thread makes up to `depth` of the next ones."""
+    feed = iter(values)
+    with Threads(1) as pool:
+        jobs = deque([pool.submit(next, feed, _DONE) for _ in range(depth)])
+        while (value := jobs.popleft().result()) is not _DONE:
+            jobs.append(pool.submit(next, feed, _DONE))
+            yield value
+
+
 #: Those that may have begun something: the interpreter must not be taken down under C code that still works.
 _unfinished: weakref.WeakSet[Threads] = weakref.WeakSet()
 

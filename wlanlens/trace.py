@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import tables
@@ -37,6 +37,8 @@ class Trace:
         The tables for detectors, if they differ from `held`: see `Trace.leading`.
     start_ns, duration_ns : int, optional
         Epoch time of t = 0, and the time from there to the last packet. By default they are taken from the tables.
+    find_duration_ns : callable, optional
+        Returns the same time where it is known without the tables, else None.
     endpoints : mapping, optional
         Address and port of a, then of b, by connection. By default they are taken from the tables.
     clocks : sequence of ClockMap, optional
@@ -58,13 +60,14 @@ class Trace:
         leading: Mapping[str, pa.Table] | None = None,
         start_ns: int | None = None,
         duration_ns: int | None = None,
+        find_duration_ns: Callable[[], int | None] = lambda: None,
         endpoints: Mapping[int, tuple[str, int, str, int]] | None = None,
         clocks: Sequence[ClockMap] | None = None,
     ) -> None:
         self.captures = list(captures)
         self.clocks = list(clocks or ()) or [ClockMap.identity(c.name) for c in self.captures]
         self._held, self._leading = held, leading
-        self._start_ns, self._duration_ns = start_ns, duration_ns
+        self._start_ns, self._duration_ns, self._find_duration_ns = start_ns, duration_ns, find_duration_ns
         self._endpoints = endpoints
 
     def __repr__(self) -> str:
@@ -181,6 +184,8 @@ class Trace:
     @property
     def duration_ns(self) -> int:
         """Time from t = 0 to the last packet, ns."""
+        if self._duration_ns is None:
+            self._duration_ns = self._find_duration_ns()
         if self._duration_ns is None:
             self._duration_ns = self._last_t_ns()
         return self._duration_ns

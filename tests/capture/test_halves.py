@@ -15,6 +15,7 @@ from tests.captures import MIXED, SAMPLES
 from wlanlens import _core, tables
 from wlanlens.capture.capture import Capture
 from wlanlens.capture.container import records_of
+from wlanlens.trace import TIMED, Trace
 
 
 def _count_readings(monkeypatch: pytest.MonkeyPatch) -> list[bool | None]:
@@ -102,3 +103,28 @@ def test_where_numbers_depend_on_facts_everything_is_read(tmp_path: Path, monkey
     assert capture.table("flows").equals(whole.table("flows"))
     assert read[:2] == [None, True]
     assert False not in read
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_the_time_of_the_last_packet_needs_no_packets(path: Path) -> None:
+    capture = wl.open(path)
+    assert capture.find_duration_ns() is None
+    capture.table("flows")
+    known = capture.find_duration_ns()
+    timed = {name: capture.table(name) for name in TIMED}
+    assert known in (None, Trace.of_tables(timed).duration_ns)
+    assert (known is not None) == (capture.info["other_records"] == 0)
+
+
+def test_records_out_of_order_leave_the_last_time_to_the_tables(tmp_path: Path) -> None:
+    data = bytearray(MIXED.read_bytes())
+    seconds = int.from_bytes(data[24:28], "little")
+    # The first record comes an hour after all others.
+    data[24:28] = (seconds + 3600).to_bytes(4, "little")
+    path = tmp_path / "back.pcap"
+    path.write_bytes(bytes(data))
+    capture = wl.open(path)
+    capture.table("flows")
+    assert any(note.name == "time_backwards" for note in capture.notes)
+    assert capture.find_duration_ns() is None
+    assert wl.align([path]).duration_ns == 0

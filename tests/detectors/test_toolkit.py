@@ -16,6 +16,7 @@ from wlanlens.detection import toolkit
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit import MAX_EVIDENCE_ROWS, MAX_FINDINGS, Cases, Description, Facts, Rows, severity
 from wlanlens.detection.toolkit.air_vectors import Transmissions
+from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.registry import detector
 from wlanlens.tables.columns import NULL, ColumnVector
 from wlanlens.trace import Trace
@@ -168,7 +169,17 @@ def test_a_failed_transmission_takes_no_longer_than_until_the_next_attempt() -> 
     columns = {f.name: np.zeros(10) for f in fields(Transmissions)}
     given = {"exchange": np.zeros(10, np.int64), "t_ns": n * 1_000_000, "nth": n, "bad": np.ones(10)}
     given |= {"rate_mbps": np.full(10, 54.0), "airtime_us": np.full(10, 300.0)}
-    took_us = Transmissions(**{**columns, **given}).took_us()
+    took_us = Transmissions(**{**columns, **given}).took_us
     assert took_us[:9].max() == 1000.0
     assert took_us[0] < 1000.0
     assert took_us[9] > 4000.0
+
+
+def test_the_mean_backoff_doubles_with_each_retry_up_to_the_largest_window() -> None:
+    nth = np.arange(13)
+    rate = np.where(nth % 2 == 0, 11.0, 54.0)
+    slot, window, overhead = (np.where(nth % 2 == 0, *both) for both in ((20.0, 9.0), (32, 16), (308.0, 78.0)))
+    expected = 300.0 + overhead + slot * (np.minimum(window * 2.0**nth, 1024) - 1) / 2
+    assert transmission_us(np.full(13, 300.0), rate, nth).tolist() == expected.tolist()
+    # Callers that look at first transmissions give zeros.
+    assert transmission_us(np.full(13, 300.0), rate, np.zeros(13))[0] == expected[0]

@@ -147,7 +147,8 @@ def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, mo
             align.align_captures(captures, scratch=tmp_path)
             return counted.peaks()
 
-    traced, arrow = grown(measure, 4)
+    # Of fewer packets not all windows are in memory that the threads hold at once.
+    traced, arrow = grown(measure, 8)
     assert traced < GROWTH
     assert arrow < GROWTH
 

@@ -6,7 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from wlanlens.tables.columns import NULL, ColumnVector, integers, known, rows_where, texts, vector
+from wlanlens.tables.columns import (
+    NULL,
+    ColumnVector,
+    integers,
+    known,
+    ordered_by,
+    picked,
+    rows_where,
+    texts,
+    vector,
+)
 
 #: Rows of the first chunk: with this many, three rows are read without converting the whole column.
 MANY = 100
@@ -80,3 +90,20 @@ def test_whole_numbers_are_read_from_any_part_of_a_buffer(kind: pa.DataType, cut
 def test_texts_have_null_as_the_given_word() -> None:
     column = pa.chunked_array([pa.array(["a", None]).dictionary_encode(), pa.array(["b", "a"]).dictionary_encode()])
     assert texts(column, "none").tolist() == ["a", "none", "b", "a"]
+
+
+@pytest.mark.parametrize("least", [0, -5, -(2**62)])
+@pytest.mark.parametrize("groups", [1, 7, 100_000])
+def test_rows_are_ordered_by_group_then_value(least: int, groups: int) -> None:
+    draw = np.random.default_rng(5)
+    group, values = draw.integers(0, groups, 500), draw.integers(-9, 9, 500)
+    values[::50] = least
+    for some in (values, np.sort(values), np.full(500, 3)):
+        assert ordered_by(group, some).tolist() == np.lexsort((some, group)).tolist()
+    assert ordered_by(group[:0], values[:0]).tolist() == []
+
+
+def test_rows_of_a_matrix_are_picked_column_by_column() -> None:
+    matrix = np.asfortranarray(np.arange(12).reshape(4, 3))
+    assert picked(matrix, np.array([3, 0, 3])).tolist() == matrix[[3, 0, 3]].tolist()
+    assert picked(matrix, np.zeros(0, np.int64)).shape == (0, 3)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import filecmp
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +16,8 @@ from wlanlens.alignment.length_matching import InferredPairs
 from wlanlens.alignment.packet_matching import Pairs
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.alignment.reference_clock import MIN_PAIRS, fit_clocks
-from wlanlens.alignment.sampling import survey
-from wlanlens.errors import AlignmentError
+from wlanlens.alignment.sampling import Survey
+from wlanlens.capture.distinct_names import set_distinct_names
 from wlanlens.formatting import printable
 
 if TYPE_CHECKING:
@@ -68,13 +65,17 @@ class Alignment:
     duplicate_frames: list[Array]
 
 
-def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None) -> Alignment:
+def align_captures(
+    captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None, survey: Survey | None = None
+) -> Alignment:
     """Align several captures. They are read batch by batch.
 
     Parameters
     ----------
     nat : bool
         Addresses or ports were changed between the capture points.
+    survey : Survey or None
+        Of these captures, if a part of it has been done; it knows `nat`.
     scratch : Path or None
         Folder for pairs of packets; without one they stay in memory.
 
@@ -85,7 +86,8 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
     """
     set_distinct_names(captures)
     capture_points.infer_alone(captures)
-    summaries, found = survey(captures, nat=nat, scratch=scratch)
+    survey = survey or Survey(captures, nat=nat)
+    summaries, found = survey.summaries, survey.pairs(scratch)
     for (i, j), common in found.items():
         if common.has_equal_times(summaries[i], summaries[j]):
             _note_equal_times(captures[i], captures[j])
@@ -108,25 +110,6 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
     flows, swapped = number_connections(summaries, found)
     ends = _ends(found, clocks)
     return Alignment(clocks, min(starts, default=0), pairs, flows, swapped, summaries, ends, inferred, heard)
-
-
-def set_distinct_names(captures: Sequence[Capture]) -> None:
-    """Number captures that have the same name; `AlignmentError` when a file or a copy of it was given twice."""
-    for a, b in combinations(captures, 2):
-        if "-" in (a.path, b.path):
-            continue
-        if os.path.samefile(a.raw_path, b.raw_path):
-            raise AlignmentError(f"{printable(a.name)} was given twice", next="name each capture once")
-        if a.size_bytes() == b.size_bytes() is not None and filecmp.cmp(a.raw_path, b.raw_path, shallow=False):
-            raise AlignmentError(
-                f"{printable(a.name)} and {printable(b.name)} are the same bytes",
-                next="they are copies of one capture: give it once",
-            )
-    names = [capture.name for capture in captures]
-    for number, capture in enumerate(captures):
-        if names.count(capture.name) > 1:
-            # The name identifies the capture of a row.
-            capture.name = f"{number + 1}:{capture.name}"
 
 
 def _infer_pairs(

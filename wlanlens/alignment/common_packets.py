@@ -8,7 +8,6 @@ import numpy as np
 
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.alignment.row_window import PacketWindow
 from wlanlens.tables.columns import coded, filled
 
 if TYPE_CHECKING:
@@ -75,13 +74,10 @@ class CommonPackets:
         if self._sampled > 2 * CLOCK_PAIRS:
             self._thin()
 
-    def add(self, found: pa.RecordBatch, a: PacketWindow, b: PacketWindow) -> None:
-        """Add the pairs of a window."""
-        if not found.num_rows:
-            return
+    def add(self, found: pa.RecordBatch, x: dict[str, Array], y: dict[str, Array]) -> None:
+        """Add the pairs of a window, of which there are some, and the columns of their rows in both captures."""
         same = coded(found.column("kind"), ["same"]) == 0
         row_a, row_b = found.column("row_a").to_numpy(), found.column("row_b").to_numpy()
-        x, y = a.at(row_a), b.at(row_b)
         self._times_differ |= bool((x["time_ns"] != y["time_ns"]).any())
         self._same += int(same.sum())
         self._connect(x, y, same)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,28 +54,37 @@ class PacketWindow(RowWindow):
         super().__init__()
         self._retries = _RetryBits(capture)
         self._hashes: dict[str, tuple[pa.Array, Array]] = {}
+        #: The columns of batches that were read and are not in the window yet.
+        self._read: deque[dict[str, Array]] = deque()
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add the next batch."""
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches in their order, in a thread of their own; `add` puts each in the window."""
+        for batch in batches:
+            self._read.append(self._columns(batch))
+            yield batch
+
+    def add(self) -> None:
+        """Add the next of the batches that were read."""
+        self.append(self._read.popleft())
+
+    def _columns(self, batch: pa.RecordBatch) -> dict[str, Array]:
         import pyarrow as pa
 
         timed, time_ns = packet_times(batch)
         number = batch.column("packet").to_numpy()
-        self.append(
-            {
-                "number": number,
-                "time_ns": time_ns,
-                "timed": timed,
-                "ttl": filled(batch.column("ip_ttl").cast(pa.int16()), -1),
-                "src": self._address(batch, "ip_src"),
-                "dst": self._address(batch, "ip_dst"),
-                "flow": flow_numbers(batch),
-                "b2a": coded(batch.column("direction"), ["b2a"]) == 0,
-                "payload": filled(batch.column("payload_bytes")),
-                # An earlier transmission may have been received and not heard here.
-                "retry": self._retries.of(number),
-            }
-        )
+        return {
+            "number": number,
+            "time_ns": time_ns,
+            "timed": timed,
+            "ttl": filled(batch.column("ip_ttl").cast(pa.int16()), -1),
+            "src": self._address(batch, "ip_src"),
+            "dst": self._address(batch, "ip_dst"),
+            "flow": flow_numbers(batch),
+            "b2a": coded(batch.column("direction"), ["b2a"]) == 0,
+            "payload": filled(batch.column("payload_bytes")),
+            # An earlier transmission may have been received and not heard here.
+            "retry": self._retries.of(number),
+        }
 
     def _address(self, batch: pa.RecordBatch, name: str) -> Array:
         """A number for each address; consecutive batches mostly share one dictionary."""

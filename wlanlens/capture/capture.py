@@ -339,6 +339,15 @@ class Capture:
         value = self.info.get("first_ns")
         return None if value is None else int(value)
 
+    def find_duration_ns(self) -> int | None:
+        """Time from the first packet to the last, if what was read of the file shows it: each record is a packet, in order of time."""
+        info = self._info
+        if not self._read or info.get("other_records") != 0 or None in (info.get("first_ns"), info.get("last_ns")):
+            return None
+        if any(note.name == "time_backwards" for note in self._notes):
+            return None
+        return int(info["last_ns"]) - int(info["first_ns"])
+
 
 def as_text(path: str | bytes) -> str:
     """A path as valid text: bytes that are not UTF-8 become \\xNN."""

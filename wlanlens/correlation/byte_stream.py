@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.tables.columns import narrow, numbered
+from wlanlens.tables.columns import narrow, ordered_by, picked
 
 if TYPE_CHECKING:
     from wlanlens.correlation.packet_index import PacketIndex
@@ -47,10 +47,10 @@ class ByteStreams:
         self.rows: Array = np.flatnonzero(connections[stream // 2] & (stream >= 0) & tcp)
         ack, has_ack = (values[self.rows] for values in index.values("tcp_ack"))
         flags, length = (index.values(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
-        self._seen, self._t_ns = index.seen[self.rows], index.t_ns[self.rows]
-        _, of = numbered(stream[self.rows] // 2)
+        self._seen, self._t_ns = picked(index.seen, self.rows), picked(index.t_ns, self.rows)
+        of = np.cumsum(connections) - 1
         #: Twice the number of its connection here, plus 1 for b2a.
-        self._key: Array = 2 * of + stream[self.rows] % 2
+        self._key: Array = 2 * of[stream[self.rows] // 2] + stream[self.rows] % 2
         length = length.astype(np.int64) + ((flags & 0x03) > 0)
         # Packets without a known time come first.
         timed = self._seen.any(axis=1)
@@ -68,24 +68,25 @@ class ByteStreams:
         self._begin: Array = np.zeros(len(seq), np.int64)
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
         keys, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
-        connection = self._key // 2
-        order = in_time[np.argsort(narrow(connection[in_time]), kind="stable")]
+        order = in_time[np.argsort(narrow(self._key[in_time] // 2), kind="stable")]
+        key, seq, ack, has_ack = (values[order] for values in (self._key, seq, ack, has_ack))
         for direction in (0, 1):
-            data = self._key[order] % 2 == direction
-            taken = order[data | has_ack[order]]
-            data = self._key[taken] % 2 == direction
+            data = key % 2 == direction
+            taken = np.flatnonzero(data | has_ack)
+            data, stream = data[taken], key[taken] // 2 * 2 + direction
             step = _steps(np.where(data, seq[taken], ack[taken]))
-            fresh = np.diff(connection[taken], prepend=-1) != 0
+            fresh = np.flatnonzero(np.diff(stream, prepend=-1))
             step[fresh] = 0
             total = np.cumsum(step)
-            total -= np.repeat(total[fresh], np.diff(np.append(np.flatnonzero(fresh), len(taken))))
+            total -= np.repeat(total[fresh], np.diff(np.append(fresh, len(taken))))
             total = np.clip(total, -_FAR, _FAR - 1)
-            self._begin[taken[data]] = total[data]
-            asking, value = taken[~data], total[~data]
-            np.maximum.at(self._reached, 2 * connection[asking] + direction, value)
-            keys.append(2 * connection[asking] + direction)
+            sent, asking = np.flatnonzero(data), np.flatnonzero(~data)
+            self._begin[order[taken[sent]]] = total[sent]
+            value, mine = total[asking], stream[asking]
+            np.maximum.at(self._reached, mine, value)
+            keys.append(mine)
             values.append(value)
-            asks.append(asking)
+            asks.append(order[taken[asking]])
         self._end: Array = self._begin + length
         self._asked = _at(np.concatenate(keys), np.concatenate(values))
         self._asking = np.concatenate(asks)
@@ -96,16 +97,16 @@ class ByteStreams:
         """Whether other packets have some bytes of each chosen packet, and, for each column of `kept`, whether one of them is
         kept."""
         data = np.flatnonzero(self.data)
-        data = data[np.argsort(_at(self._key[data], self._begin[data]), kind="stable")]
-        begins = _at(self._key[data], self._begin[data])
-        ends = np.sort(_at(self._key[data], self._end[data]))
+        data = data[ordered_by(self._key[data], self._begin[data])]
+        begins, ends_in_order = (_at(self._key[data], values[data]) for values in (self._begin, self._end))
+        ends = np.sort(ends_in_order)
         begin, end = (_at(self._key[chosen], values[chosen]) for values in (self._begin, self._end))
         before = np.searchsorted(begins, end)
         others = before - np.searchsorted(ends, begin, side="right") > 1
         found = np.zeros((len(chosen), kept.shape[1]), bool)
         for k in range(kept.shape[1] if len(data) else 0):
             # The last byte of all kept packets that begin before it; streams are in order.
-            reach = np.maximum.accumulate(np.where(kept[data, k], _at(self._key[data], self._end[data]), _LEAST))
+            reach = np.maximum.accumulate(np.where(kept[:, k][data], ends_in_order, _LEAST))
             found[:, k] = (before > 0) & (reach[before - 1] > begin)
         return others, found
 

@@ -172,8 +172,10 @@ def _sums(stages: _Stages, count: int) -> dict[str, pa.Array]:
             continue
         of = stages.packet[here]
         total, bound = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        np.add.at(total, of, stages.end[here] - stages.start[here])
-        np.add.at(bound, of, np.where(stages.bounded[here], stages.bound[here], 0))
+        # Stages of one packet are neighbours.
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        total[of[first]] = np.add.reduceat(stages.end[here] - stages.start[here], first)
+        bound[of[first]] = np.add.reduceat(np.where(stages.bounded[here], stages.bound[here], 0), first)
         none, unknown = np.ones(count, bool), np.zeros(count, bool)
         none[of] = False
         unknown[of[~stages.bounded[here]]] = True

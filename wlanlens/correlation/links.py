@@ -132,11 +132,12 @@ def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
     held = index.rows >= 0
     late = np.where(index.seen, index.t_ns, np.where(held, _NEVER - 1, _NEVER))
     order = np.argsort(late, axis=1, kind="stable")
-    at = (np.arange(len(order))[:, None], order)
-    kept = held[at]
-    which, t_ns, timed = order[kept], index.t_ns[at][kept], index.seen[at][kept]
+    packet = np.repeat(np.arange(len(order)), _count(held))
+    # Captures without the packet come last.
+    which = order[np.arange(order.shape[1]) < _count(held)[:, None]]
+    rows, t_ns, timed = (_entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen))
     names = pa.array([capture.name for capture in captures]).take(pa.array(which))
-    number = _numbers(index, which, index.rows[at][kept])
+    number = _numbers(index, which, rows)
     values = pa.StructArray.from_arrays(
         [names, pa.array(number), pa.array(t_ns, pa.int64(), mask=~timed)], names=["capture", "packet", "t_ns"]
     )
@@ -150,26 +151,33 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
 
     count, width = index.rows.shape
     which = np.argsort(paths.rank(), axis=1, kind="stable")[paths.path].ravel()
-    at = (np.repeat(np.arange(count), width), which)
-    rows = index.rows[at]
+    packet = np.repeat(np.arange(count), width)
+    rows, t_ns, seen, became = (
+        _entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen, codes)
+    )
     values = pa.StructArray.from_arrays(
         [
             pa.array([capture.name for capture in captures]).take(pa.array(which)),
             pa.array(_numbers(index, which, rows), mask=rows < 0),
-            pa.array(index.t_ns[at], mask=~index.seen[at]),
-            pa.array(OUTCOMES).take(pa.array(codes[at])),
+            pa.array(t_ns, mask=~seen),
+            pa.array(OUTCOMES).take(pa.array(became)),
         ],
         names=["capture", "packet", "t_ns", "outcome"],
     )
     return pa.ListArray.from_arrays(pa.array(np.arange(0, count * width + 1, width, dtype=np.int32)), values)
 
 
+def _entries(matrix: Array, packet: Array, capture: Array) -> Array:
+    """Some entries of a matrix [packet, capture] whose columns are in one piece."""
+    return np.asarray(matrix.ravel(order="F").take(capture * len(matrix) + packet))
+
+
 def _numbers(index: PacketIndex, capture: Array, row: Array) -> Array:
     """The packet number of some rows of `packets`, 0 where there is none."""
     number = np.zeros(len(row), np.uint64)
-    for j, packets in enumerate(index.packets):
+    for j in range(len(index.packets)):
         here = np.flatnonzero((capture == j) & (row >= 0))
-        number[here] = packets.column("packet").to_numpy()[row[here]]
+        number[here] = index.number(j, row[here])
     return number
 
 
@@ -179,7 +187,7 @@ def _at(index: PacketIndex, captures: Sequence[int]) -> tuple[Array, Array, Arra
     number, t_ns, seen = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, bool)
     for j in captures:
         here = np.flatnonzero((index.rows[:, j] >= 0) & ~seen)
-        number[here] = index.packets[j].column("packet").to_numpy()[index.rows[here, j]]
+        number[here] = index.number(j, index.rows[here, j])
         t_ns[here] = index.t_ns[here, j]
         seen[here] = True
     return number, t_ns, seen

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.correlation.byte_stream import ByteStreams
 from wlanlens.tables import OUTCOMES
-from wlanlens.tables.columns import narrow, numbered
+from wlanlens.tables.columns import narrow, ordered_by, picked
 
 if TYPE_CHECKING:
     from wlanlens.alignment.path_order import PathOrder
@@ -47,10 +47,11 @@ def outcomes(index: PacketIndex, paths: PathOrder) -> Array:
     # With points downstream, the packet may have been lost there as well.
     followed = _at_any(np.ones(rows.shape, bool), paths)
     certain &= ~followed
-    # Downstream of the last point there are the ACKs of what was sent once.
-    proven = np.where(followed, _at_any(passed, paths), _sent_once(index)[:, None])
     _withdraw_by_neighbours(codes, paths.path, certain)
-    _withdraw_by_share(codes, proven, paths.path, certain)
+    if (codes == MISSED).any():
+        # Downstream of the last point there are the ACKs of what was sent once.
+        proven = np.where(followed, _at_any(passed, paths), _sent_once(index)[:, None])
+        _withdraw_by_share(codes, proven, paths.path, certain)
     codes[rows & ~later & _at_any(codes == LOST_BEFORE, paths)] = LOST_AFTER
     return codes
 
@@ -79,18 +80,22 @@ def _not_capturing(index: PacketIndex, capture: int, path: Array) -> Array:
     missing = index.rows[:, capture] < 0
     for other in range(index.rows.shape[1]):
         here, seen = index.t_ns[:, other], index.seen[:, other]
+        rows = np.flatnonzero(seen & missing)
+        if not len(rows):
+            continue
         both = np.flatnonzero(seen & passed)
         late = there[both] - here[both]
         # Only packets that passed near the start or end of the capture need a delay.
-        near = here + min(int(late.min(initial=0)), 0) < least
-        near |= here + max(int(late.max(initial=0)), 0) > most
-        near &= seen & missing
-        if not near.any():
+        near = rows[
+            (here[rows] + min(int(late.min(initial=0)), 0) < least)
+            | (here[rows] + max(int(late.max(initial=0)), 0) > most)
+        ]
+        if not len(near):
             continue
         wanted = np.zeros(int(path.max()) + 1, bool)
         wanted[path[near]] = True
-        rows = np.flatnonzero(seen & wanted[path])
-        order = rows[np.lexsort((here[rows], narrow(path[rows])))]
+        rows = np.sort(np.concatenate((both[wanted[path[both]]], near)))
+        order = rows[ordered_by(path[rows], here[rows])]
         then = here[order] + _delay(path[order], here[order], there[order], passed[order])
         absent[order] |= (then < least) | (then > most)
     return absent
@@ -155,9 +160,12 @@ def _sent_once(index: PacketIndex) -> Array:
     """Data whose sequence number no other packet of its direction has: an ACK of it proves that it arrived."""
     (seq, tcp), (payload, _) = index.values("tcp_seq"), index.values("payload_bytes")
     data = np.flatnonzero(tcp & (payload > 0) & (index.stream >= 0))
-    _, which = numbered(index.stream[data] << 32 | seq[data])
-    out: Array = np.zeros(len(seq), bool)
-    out[data] = np.bincount(which)[which] == 1
+    stream, seq = index.stream[data], seq[data]
+    order = ordered_by(stream, seq.astype(np.int64))
+    stream, seq = stream[order], seq[order]
+    again = np.concatenate(([False], (stream[1:] == stream[:-1]) & (seq[1:] == seq[:-1]), [False]))
+    out: Array = np.zeros(len(tcp), bool)
+    out[data[order]] = ~(again[1:] | again[:-1])
     return out
 
 
@@ -172,7 +180,7 @@ def _acknowledged(index: PacketIndex, codes: Array) -> Array:
     if not len(lost):
         return certain
     streams = ByteStreams(index, lost)
-    codes_here = codes[streams.rows]
+    codes_here = picked(codes, streams.rows)
     chosen = np.flatnonzero(streams.acked & (codes_here == LOST_BEFORE).any(axis=1))
     missing = codes_here[chosen] == LOST_BEFORE
     others, seen = streams.copies(chosen, codes_here == SEEN)

@@ -152,10 +152,29 @@ class PacketIndex:
         return out
 
     @lazy_property
-    def _first_rows(self) -> list[tuple[Array, Array]]:
+    def _numbers(self) -> list[Array]:
+        """The packet numbers of each capture's rows."""
+        return [table.column("packet").to_numpy() for table in self.packets]
+
+    def number(self, capture: int, rows: Array) -> Array:
+        """The packet numbers of some rows of a capture."""
+        return np.asarray(self._numbers[capture].take(rows))
+
+    @lazy_property
+    def first_rows(self) -> list[tuple[Array, Array]]:
         """For each capture: the packets that it is the first to have, and their rows."""
         mine = [np.flatnonzero(self.first == j) for j in range(len(self.packets))]
         return [(here, self.rows[here, j]) for j, here in enumerate(mine)]
+
+    @lazy_property
+    def _first_places(self) -> Array:
+        """The row of each packet in the first capture that has it, counted over the rows of all captures."""
+        out: Array = np.zeros(len(self.rows), np.int64)
+        begin = 0
+        for (here, rows), table in zip(self.first_rows, self.packets, strict=True):
+            out[here] = begin + rows
+            begin += table.num_rows
+        return out
 
     def values(self, name: str) -> tuple[Array, Array]:
         """A numeric column of `packets` that is the same in all captures, and where it is not null. Do not change it."""
@@ -164,19 +183,16 @@ class PacketIndex:
         return self._values[name]
 
     def _read_values(self, name: str) -> tuple[Array, Array]:
-        columns = [filled(table.column(name)) for table in self.packets]
-        out: Array = np.zeros(len(self.rows), columns[0].dtype)
-        valid: Array = np.zeros(len(self.rows), bool)
-        for (here, rows), table, column in zip(self._first_rows, self.packets, columns, strict=True):
-            out[here], valid[here] = column[rows], known(table.column(name))[rows]
-        return out, valid
+        columns = [table.column(name) for table in self.packets]
+        values = np.concatenate([filled(column) for column in columns]).take(self._first_places)
+        if not any(column.null_count for column in columns):
+            return values, np.ones(len(values), bool)
+        return values, np.concatenate([known(column) for column in columns]).take(self._first_places)
 
     def codes(self, name: str, words: Sequence[str]) -> Array:
         """A text column of `packets` that is the same in all captures, as indices in `words`; -1 for null and other texts."""
-        out: Array = np.zeros(len(self.rows), np.int64)
-        for (here, rows), table in zip(self._first_rows, self.packets, strict=True):
-            out[here] = coded(table.column(name), words)[rows]
-        return out
+        found = np.concatenate([coded(table.column(name), words) for table in self.packets])
+        return np.asarray(found.take(self._first_places).astype(np.int64))
 
     def hosts(self) -> Array:
         """[2, packet]: source and destination as numbers from 0; -1: not known."""

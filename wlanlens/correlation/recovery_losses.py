@@ -50,9 +50,9 @@ class Outstanding:
         # An event stands before its own segment: segments have even places, events odd ones.
         count = len(rows.key)
         places = np.arange(2 * count)
-        key, start, length = (np.repeat(values, 2) for values in (rows.key, rows.start, rows.length))
+        stream, start, length = (np.repeat(values, 2) for values in (rows.stream, rows.start, rows.length))
         start[2 * at], length[2 * at] = rows.start[at], np.maximum(size, 1)
-        copies = EarlierCopies(key, start, length, places[1::2][rows.sent], 2 * at)
+        copies = EarlierCopies(stream, start, length, places[1::2][rows.sent], 2 * at)
         state = np.repeat(arrival, 2)
         self.arrived[here] = copies.cover(state == 1)
         self.decided[here] = self.arrived[here] | copies.all_are(state >= 0)

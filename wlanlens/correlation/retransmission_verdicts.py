@@ -180,7 +180,7 @@ class RetransmissionVerdicts:
         onward &= self._order.last(rows.keys) == far
         self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
-        copies = EarlierCopies(rows.key, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
+        copies = EarlierCopies(rows.stream, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
         # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3).
         kept = arrival == _ARRIVED
         earlier = copies.rows()

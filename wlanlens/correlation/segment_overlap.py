@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.tables.columns import numbered
+from wlanlens.tables.columns import ordered_by
 
 Array = np.ndarray[Any, Any]
 
@@ -27,32 +27,33 @@ class EarlierCopies:
         Whether each segment has an earlier copy.
     """
 
-    def __init__(self, key: Array, start: Array, length: Array, sent: Array, chosen: Array) -> None:
+    def __init__(self, stream: Array, start: Array, length: Array, sent: Array, chosen: Array) -> None:
         """Find the copies.
 
         Parameters
         ----------
-        key, start, length : arrays
-            Stream, first byte and number of bytes of all segments, in the order in which they passed.
+        stream, start, length : arrays
+            Stream as a number from 0, first byte and number of bytes of all segments, in the order in which they passed.
         sent : array
             Indices of those that were sent.
         chosen : array
             Indices of those whose earlier copies are wanted.
         """
         self._start, self._end, self._chosen = start, start + length, chosen
-        _, stream = numbered(np.concatenate((key[sent], key[chosen])))
-        first = np.full(int(stream.max(initial=-1)) + 1, np.iinfo(np.int64).max // 2)
-        np.minimum.at(first, stream[: len(sent)], start[sent])
-        longest = int(length[sent].max(initial=0))
-        # One stream after the other.
         both = np.concatenate((sent, chosen))
-        place = stream * (_FAR + 2 * longest + 1) + np.minimum(start[both] - first[stream], _FAR)
+        of = stream[both]
+        first = np.full(int(of.max(initial=-1)) + 1, np.iinfo(np.int64).max // 2)
+        np.minimum.at(first, of, start[both])
+        longest = int(length[sent].max(initial=0))
+        byte = np.minimum(start[both] - first[of], _FAR)
+        # One stream after the other.
+        place = of * (int(byte.max(initial=0)) + 2 * longest + 1) + byte
         place, wanted = place[: len(sent)], place[len(sent) :]
-        order = np.argsort(place, kind="stable")
+        order = ordered_by(of[: len(sent)], byte[: len(sent)])
         self._order, place = sent[order], place[order]
         self._low = np.searchsorted(place, wanted - longest)
         self._high = np.searchsorted(place, wanted + length[chosen])
-        self.any: Array = self._any(np.ones(len(key), bool))
+        self.any: Array = self._any(np.ones(len(stream), bool))
 
     def all_are(self, truth: Array) -> Array:
         """Whether something is true of all copies of each segment."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.correlation.receiver_acks import ReceiverAcks
 from wlanlens.correlation.stream_order import streams
-from wlanlens.tables.columns import coded, filled, integers, narrow, numbered
+from wlanlens.tables.columns import coded, filled, integers, numbered, ordered_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,25 +41,28 @@ def direction_and_shift(rows: SentSegments, there: Array, receiver: ReceiverAcks
 
     Both are medians over the packets that both captures have.
     """
-    onward, shift = np.zeros(len(rows.keys), bool), np.zeros(len(rows.keys), np.int64)
+    shift = np.zeros(len(rows.keys), np.int64)
     both = np.flatnonzero(rows.sent & (there >= 0))
     key = rows.stream[both]
     delay = receiver.t_ns[there[both]] - rows.t_ns[both]
     difference = (receiver.seq[there[both]] - rows.raw[both]) % (1 << 32)
-    for values, wanted, out in (
-        (delay, rows.stream[rows.retransmitted], onward),
-        (difference, key[difference != 0], shift),
-    ):
-        needed = np.zeros(len(rows.keys), bool)
-        needed[wanted] = True
+    needed = np.zeros(len(rows.keys), bool)
+    needed[rows.stream[rows.retransmitted]] = True
+    total, late = (np.bincount(of, minlength=len(rows.keys)) for of in (key, key[delay > 0]))
+    # The two values in the middle, both after or both before the packet, decide without a sort.
+    onward = needed & ((total - 1) // 2 >= total - late) & (total > 0)
+    needed &= (total // 2 >= total - late) & ~onward
+    for values, out in ((delay, onward), (difference, shift)):
         which, middle = _medians(key[needed[key]], values[needed[key]])
         out[which] = middle > 0 if out is onward else middle
+        needed = np.zeros(len(rows.keys), bool)
+        needed[key[difference != 0]] = True
     return onward, shift
 
 
 def _medians(key: Array, values: Array) -> tuple[Array, Array]:
     """The median of the values of each key."""
-    order = np.lexsort((values, narrow(key)))
+    order = ordered_by(key, values)
     which, begin = np.unique(key[order], return_index=True)
     last = np.append(begin[1:], len(order)) - 1
     low, high = (values[order[at]] for at in ((begin + last) // 2, (begin + last + 1) // 2))

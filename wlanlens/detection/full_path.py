@@ -15,6 +15,8 @@ from wlanlens.tables.columns import NULL
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
+#: The columns of `segments` that are read.
+OF_SEGMENTS = ("capture", "flow", "direction", "t_ns", "rel_ack")
 #: A transfer that had this share of the path's rate had no other limit: the rest are its opening, its end and single pauses.
 FULL_SHARE = 0.9
 #: Two round trips are never quite alike; from this factor on data waited in a queue.

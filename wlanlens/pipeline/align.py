@@ -59,7 +59,8 @@ def align(
     opened = open_captures(captures, roles=roles, keys=keys)
     if len(opened) == 1:
         own = LazyTables({name: partial(opened[0].table, name) for name in tables.core_schemas()})
-        return Trace(opened, _with_derived(opened, own, own, lambda: ledger.build(own)))
+        held = _with_derived(opened, own, own, lambda: ledger.build(own))
+        return Trace(opened, held, find_duration_ns=opened[0].find_duration_ns)
     aligned = alignment.align_captures(opened, nat=nat)
     combined = CombinedTables(opened, aligned)
     leading = combined.leading()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
 from wlanlens.alignment import align, axis_tables
+from wlanlens.alignment.sampling import Survey
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import FACTS, HEARD
 from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
@@ -15,6 +17,7 @@ from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingC
 from wlanlens.errors import WlanlensError
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.open_captures import READERS
 from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
 from wlanlens.pipeline.progress import Progress, Watcher
 from wlanlens.pipeline.sources import Rows, Source
@@ -28,13 +31,11 @@ if TYPE_CHECKING:
 
     from wlanlens.alignment.align import Alignment
     from wlanlens.capture.capture import Capture
+    from wlanlens.capture.reader_thread import Feed
     from wlanlens.pipeline.output_dir import Scratch
 
 #: Chunks whose rows are made at a time, beside the thread that judges; each needs about 90 MB.
 WORKERS = 2
-
-#: Captures that are decoded at a time.
-READERS = 2
 
 #: Up to this size a capture's tables are written without compression: 700 MB of the disk for a while.
 PLAIN_BYTES = 256 * 2**20
@@ -47,10 +48,17 @@ class AlignedCaptures(Source):
     """Several captures: each decoded once to the scratch folder, then aligned and read in time chunks."""
 
     def __init__(
-        self, captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
+        self,
+        captures: Sequence[Capture],
+        scratch: Scratch,
+        feeds: Mapping[int, Feed],
+        *,
+        nat: bool = False,
+        progress: Watcher | None = None,
     ) -> None:
         super().__init__(captures, (*tables.core_schemas(), "links"), self._add_progress if progress else None)
-        self._scratch, self._nat = scratch, nat
+        self._scratch, self._feeds = scratch, feeds
+        self._survey = Survey(captures, nat=nat)
         self._start_ns = 0
         self._watcher = progress
         #: How far each capture has been read, by its number, and the one that is being read.
@@ -66,12 +74,11 @@ class AlignedCaptures(Source):
         return max(self.captures, key=lambda capture: capture.rows("frames")).name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        align.set_distinct_names(self.captures)
         for number, capture in enumerate(self.captures):
             if capture.loaded:
                 self._counts[number] = quality.counted(capture)
         self._store([number for number, capture in enumerate(self.captures) if not capture.loaded])
-        aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
+        aligned = align.align_captures(self.captures, scratch=self._scratch.folder(), survey=self._survey)
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
         self.leaders = LeadingCaptures.of(self.captures, aligned)
@@ -126,7 +133,8 @@ class AlignedCaptures(Source):
             name: ArrowWriter(self._scratch, thread, name, str(number), compressed=large)
             for name in tables.core_schemas()
         }
-        feed = capture.feed()
+        writers["packets"].watch = partial(self._survey.add, number)
+        feed = self._feeds.get(number) or capture.feed()
         try:
             for group in self._decode(number, feed):
                 for name, batch in group:
@@ -220,5 +228,12 @@ def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows
 
 
 def _cast(name: str, rows: pa.Table) -> list[pa.RecordBatch]:
-    made: list[pa.RecordBatch] = rows.cast(tables.schema(name)).to_batches()
+    import pyarrow as pa
+
+    if not rows.num_rows:
+        return []
+    schema = tables.schema(name)
+    # A cast of all columns goes through each of them, even one that has the type.
+    columns = [c if c.type == f.type else c.cast(f.type) for f in schema for c in (rows.column(f.name),)]
+    made: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=schema).to_batches()
     return made

@@ -14,8 +14,9 @@ from wlanlens.operating_system import resident_bytes
 # mallopt(3) of glibc.
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 
-#: Half of the memory that an analysis may need: below it free pages stay in the heap.
-_MANY_BYTES = 1 << 29
+#: Three quarters of the memory that an analysis may need (1 GiB): below it free pages stay in the heap, for zeroing them again
+#: takes a twentieth of an analysis.
+_MANY_BYTES = 3 << 28
 
 #: Set in a process of our own.
 _OURS = threading.Event()

@@ -11,7 +11,7 @@ from wlanlens.capture.capture import Capture
 from wlanlens.errors import file_errors
 from wlanlens.formatting import html_table, percent, printable, seconds
 from wlanlens.pipeline.file_names import REPORT
-from wlanlens.pipeline.open_captures import AnyPath, open_captures
+from wlanlens.pipeline.open_captures import AnyPath, begin_feeds, open_captures
 from wlanlens.pipeline.progress import Watcher
 
 # A capture is read while whatever judges it is imported: none of that is imported here.
@@ -154,9 +154,7 @@ def analyze(
         A capture cannot be read or aligned, or the directory cannot be written.
     """
     opened = open_captures(captures, roles=roles, keys=keys)
-    feed = opened[0].feed(open_flows=True) if len(opened) == 1 else None
-    if feed is not None:
-        feed.begin()
+    feeds = begin_feeds(opened)
     try:
         from wlanlens.detection.runner import DetectorRunner
         from wlanlens.pipeline.output_dir import Output, Scratch
@@ -165,10 +163,10 @@ def analyze(
 
         judge = DetectorRunner(only, thresholds)
         with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
-            Run(source_of(opened, scratch, feed, nat=nat, progress=progress), judge, output).go(report=report)
+            Run(source_of(opened, scratch, feeds, nat=nat, progress=progress), judge, output).go(report=report)
             output.commit()
     finally:
-        if feed is not None:
+        for feed in feeds.values():
             feed.stop()
     return Analysis(Stored(output.path))
 
@@ -176,19 +174,20 @@ def analyze(
 def source_of(
     captures: Sequence[Capture],
     scratch: Scratch,
-    feed: Feed | None = None,
+    feeds: Mapping[int, Feed] | None = None,
     *,
     nat: bool = False,
     progress: Watcher | None = None,
 ) -> Source:
-    """The source of one capture, from its feed if it has begun, or of several."""
+    """The source of one capture or of several, by the feeds that `begin_feeds` began."""
+    feeds = begin_feeds(captures) if feeds is None else feeds
     if len(captures) == 1:
         from wlanlens.pipeline.sources import OneCapture
 
-        return OneCapture(captures[0], progress, feed)
+        return OneCapture(captures[0], feeds[0], progress)
     from wlanlens.pipeline.aligned_captures import AlignedCaptures  # one capture needs no alignment
 
-    return AlignedCaptures(captures, scratch, nat=nat, progress=progress)
+    return AlignedCaptures(captures, scratch, feeds, nat=nat, progress=progress)
 
 
 def default_out(capture: Capture) -> Path:

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 from wlanlens.capture import decryption_keys
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture
 from wlanlens.capture.capture import open as open_capture
+from wlanlens.capture.distinct_names import set_distinct_names
 from wlanlens.errors import AlignmentError, WrongUse, did_you_mean
 from wlanlens.formatting import printable
 
 if TYPE_CHECKING:
     from wlanlens.capture.decryption_keys import Keys
+    from wlanlens.capture.reader_thread import Feed
 
 AnyPath = str | bytes | os.PathLike[Any]
+
+#: Captures that are decoded at a time.
+READERS = 2
 
 
 def open_captures(
@@ -53,3 +58,16 @@ def _without_empty(captures: list[Capture]) -> list[Capture]:
             why = f"{printable(capture.name)} contains no packets: it is left out."
             kept[0].add_note("capture_left_out", "loss", 1, why)
     return kept
+
+
+def begin_feeds(captures: Sequence[Capture]) -> dict[int, Feed]:
+    """The feeds of the first captures by their number, which are read while Python imports what judges them."""
+    if len(captures) == 1:
+        feeds = {0: captures[0].feed(open_flows=True)}
+    else:
+        # A batch has the name of its capture.
+        set_distinct_names(captures)
+        feeds = {n: capture.feed() for n, capture in enumerate(captures[:READERS]) if not capture.loaded}
+    for feed in feeds.values():
+        feed.begin()
+    return feeds

@@ -12,6 +12,7 @@ from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, to_json, to_table
 from wlanlens.detection.findings import Findings
 from wlanlens.detection.flow_facts import Refusals
+from wlanlens.detection.full_path import OF_SEGMENTS
 from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.windows import join_windows
@@ -23,6 +24,7 @@ from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.judge_thread import JudgeThread
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
 from wlanlens.report import downsampling, plotly_script
+from wlanlens.report.drawn_columns import DRAWN
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import TIMED, Trace
 
@@ -78,6 +80,9 @@ class Run:
         self._collect()
         self._source.end()
         self._judge_window(last=True)
+        # The last rows are written while the last window is judged.
+        for name in self._source.tables:
+            self._writers[name].finish()
         self._collect()
         if self._mended:
             self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.REPAIRED)
@@ -188,6 +193,8 @@ class Run:
             start_ns=source.start_ns,
             duration_ns=self._last_t_ns,
             clocks=source.clocks,
+            # Nothing is drawn without a report: the verdict needs few columns.
+            of_segments=DRAWN if report else OF_SEGMENTS,
         )
         connections = self._window.connections
         conclusion = verdict.judge(

@@ -113,9 +113,9 @@ class Source(ABC):
 class OneCapture(Source):
     """One capture, decoded step by step. Its clock is the axis; nothing is written to the disk on the way."""
 
-    def __init__(self, capture: Capture, progress: Watcher | None = None, feed: Feed | None = None) -> None:
+    def __init__(self, capture: Capture, feed: Feed, progress: Watcher | None = None) -> None:
         super().__init__([capture], tables.core_schemas(), progress)
-        self._feed = capture.feed(open_flows=True) if feed is None else feed
+        self._feed = feed
 
     @property
     def start_ns(self) -> int:

@@ -104,6 +104,7 @@ class TableWriter(ABC):
         self.rows = 0
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
+        self._finished = False
         self._file: pa.NativeFile | None = None
         self._writer: pq.ParquetWriter | pa.ipc.RecordBatchStreamWriter | None = None
 
@@ -117,7 +118,10 @@ class TableWriter(ABC):
                 self._flush()
 
     def finish(self) -> None:
-        """Write the remaining rows and close. A table without rows is written too, so that it can be read."""
+        """Write the remaining rows and close, once. A table without rows is written too, so that it can be read."""
+        if self._finished:
+            return
+        self._finished = True
         if self._held or not self.rows:
             self._flush()
         self._thread.do(self._close)
@@ -223,7 +227,11 @@ class ArrowWriter(TableWriter):
     ----------
     path : Path
         The file.
+    watch : callable or None
+        Called with each batch that was written, in the writer thread.
     """
+
+    watch: Callable[[pa.RecordBatch], None] | None = None
 
     def __init__(
         self, scratch: Scratch, thread: WriterThread, name: str, folder: str, *, compressed: bool = True
@@ -237,9 +245,15 @@ class ArrowWriter(TableWriter):
         return BATCH_ROWS
 
     def _write(self, group: pa.Table) -> None:
+        # One batch a group: a batch of few rows and many columns has more header than data.
+        batches = group.unify_dictionaries().combine_chunks().to_batches(BATCH_ROWS)
         with self._place.writing():
-            # One batch a group: a batch of few rows and many columns has more header than data.
-            self._open().write_table(group.unify_dictionaries().combine_chunks(), BATCH_ROWS)
+            writer = self._open()
+        for batch in batches:
+            with self._place.writing():
+                writer.write_batch(batch)
+            if self.watch is not None:
+                self.watch(batch)
 
     def _open(self) -> pa.ipc.RecordBatchStreamWriter:
         import pyarrow as pa

@@ -59,24 +59,15 @@ class Chunk:
     def links(self) -> pa.Table:
         """The own rows of `links`: a packet belongs to the chunk with its row in the first capture."""
         links = self.combined["links"]
-        return rows_where(links, self._own_links(links)) if links.num_rows else links
+        return rows_where(links, self._own_links()) if links.num_rows else links
 
-    def _own_links(self, whole: pa.Table) -> Array:
+    def _own_links(self) -> Array:
         """A mask of the rows of `links` that the chunk owns."""
-        import pyarrow as pa
-
-        lists = whole.column("rows").combine_chunks()
-        flat = lists.flatten()
-        names = pa.array([capture.name for capture in self.combined.captures])
-        which = _index(flat.field("capture"), names)
-        number = flat.field("packet").to_numpy().astype(np.int64)
-        begins = np.concatenate(([0], np.cumsum(lists.value_lengths().to_numpy())[:-1]))
-        packet = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
-        owner = which == np.minimum.reduceat(which, begins)[packet]
-        low, high = (np.array([self._packet(i, end) for i in range(len(names))]) for end in (0, 1))
-        own = (number >= low[which]) & (number < high[which])
-        kept: Array = np.zeros(whole.num_rows, bool)
-        kept[packet[owner & own]] = True
+        index = self.combined.index
+        kept: Array = np.zeros(len(index.rows), bool)
+        for j, (here, rows) in enumerate(index.first_rows):
+            number = index.number(j, rows)
+            kept[here] = (number >= self._packet(j, 0)) & (number < self._packet(j, 1))
         return kept
 
     def _packet(self, capture: int, end: int) -> int:
@@ -87,14 +78,6 @@ class Chunk:
         if low == high:
             return 0
         return int(numbers[at].as_py()) if at < len(numbers) else ALL
-
-
-def _index(values: Any, names: Any) -> Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found: Array = pc.index_in(values.cast(pa.string()), names).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
 
 
 def cut(captures: Sequence[Capture], aligned: Alignment, leaders: LeadingCaptures) -> Iterator[Chunk]:

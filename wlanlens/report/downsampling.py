@@ -11,6 +11,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
+from wlanlens.detection.toolkit.rows import key_order
 from wlanlens.ledger.ledger import CATEGORIES, HEALTHY, coarse
 from wlanlens.report.drawn_columns import DRAWN, DRAWN_EXCHANGES, DRAWN_FRAMES
 from wlanlens.tables.columns import Array, coded, filled
@@ -48,6 +49,8 @@ _RARE_COUNTS = (
     "fin_packets",
     "rst_packets",
 )
+#: The columns that show which segments are rare.
+_OF_RARE = ("kind", "transmission", "t_ns")
 #: The rows on both sides of a pause are kept if the pause is longer than the trace divided by this.
 _GAPS = 5000
 
@@ -97,34 +100,35 @@ def digest(
     start_ns: int,
     duration_ns: int,
     clocks: Sequence[ClockMap] | None = None,
+    of_segments: Sequence[str] = DRAWN,
 ) -> Trace:
     """A trace of bounded size for the report; a table is read when it is asked for.
 
     It holds the rows of `flows`; of `packets` only those with SACK blocks. `segments` and `packets` are ordered by
     connection. If `segments` has more than `SEGMENT_ROWS` rows, every k-th row is kept, and all rare rows: retransmitted,
     reordered and duplicate segments, SYN, FIN, RST and window probes, and the rows on both sides of a pause. If the rare
-    rows are more than `SEGMENT_ROWS`, every k-th of them is kept. The ledger's sums stay exact.
+    rows are more than `SEGMENT_ROWS`, every k-th of them is kept. The ledger's sums stay exact. `of_segments`: the columns of
+    `segments` that are read.
     """
-    pause_ns = duration_ns // _GAPS
-    reduced = {name: partial(_reduced, stored, name, flows, pause_ns) for name in stored if name != "findings"}
+    reduced = {name: partial(_reduced, stored, name, flows) for name in stored if name != "findings"}
+    if "segments" in reduced:
+        reduced["segments"] = partial(_segments, stored, flows, duration_ns // _GAPS, of_segments)
     return Trace(captures, LazyTables(reduced), start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
 
 
-def _reduced(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:
+def _reduced(stored: ParquetTables, name: str, flows: Sequence[int]) -> pa.Table:
     """One table of a digest."""
     if name in _REDUCED:
         return _REDUCED[name](stored, flows)
     if "flow" not in tables.schema(name).names:
         return _every(stored, name)
-    return _of_flows(stored, name, flows, pause_ns)
+    return _of_flows(stored, name, flows)
 
 
-def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:
+def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int]) -> pa.Table:
     """The rows of `flows`, thinned where they are too many."""
     import pyarrow as pa
 
-    if name == "segments":
-        return _segments(stored, flows, pause_ns)
     rows = stored.rows(name)
     if rows > OTHER_ROWS:
         rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
@@ -137,16 +141,18 @@ def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: 
     return _joined(batches, tables.schema(name))
 
 
-def _segments(stored: ParquetTables, flows: Sequence[int], pause_ns: int) -> pa.Table:
+def _segments(stored: ParquetTables, flows: Sequence[int], pause_ns: int, columns: Sequence[str]) -> pa.Table:
     """The segments of `flows`, ordered by connection: every k-th and all rare ones, or every k-th of too many rare ones."""
     import pyarrow as pa
 
-    schema = tables.schema("segments")
-    schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
-    batches: Iterable[pa.RecordBatch] = stored.scan("segments", schema.names, flows)
-    if stored.rows("segments") > SEGMENT_ROWS:
+    whole = tables.schema("segments")
+    schema = pa.schema([whole.field(name) for name in columns], metadata=whole.metadata)
+    many = stored.rows("segments") > SEGMENT_ROWS
+    read = [*columns, *(name for name in _OF_RARE if many and name not in columns)]
+    batches: Iterable[pa.RecordBatch] = stored.scan("segments", read, flows)
+    if many:
         step, rare_step = _steps(stored, flows)
-        batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step) for batch in batches)
+        batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step).select(schema.names) for batch in batches)
     return _by_flow(_joined(batches, schema))
 
 
@@ -169,7 +175,8 @@ def _by_flow(table: pa.Table) -> pa.Table:
     """The rows ordered by connection; those of one connection stay in their order."""
     import pyarrow as pa
 
-    return table.take(pa.array(np.argsort(np.asarray(table["flow"]), kind="stable"))).combine_chunks()
+    order = key_order(np.asarray(table["flow"]))
+    return table if order is None else table.take(pa.array(order)).combine_chunks()
 
 
 def _first_transfers(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:

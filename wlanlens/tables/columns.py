@@ -103,6 +103,29 @@ def narrow(values: Array) -> Array:
     return values.astype(np.uint16) if values.max(initial=0) < 1 << 16 else values
 
 
+def ordered_by(group: Array, values: Array) -> Array:
+    """Positions that sort rows by group, a whole number from 0, then by value; equal rows stay in their order."""
+    # In one group values mostly rise: a sort that merges runs is then twice as fast as one of all rows.
+    order = np.argsort(narrow(group), kind="stable")
+    ahead = values.take(order)
+    begins = np.diff(group.take(order), prepend=-1) != 0
+    if not (np.diff(ahead, prepend=ahead[:1])[~begins] < 0).any():
+        return order
+    least = int(values.min(initial=0))
+    span = int(values.max(initial=0)) - least + 1
+    if (int(group.max(initial=0)) + 1) * span > np.iinfo(np.int64).max:
+        return np.lexsort((values, narrow(group)))
+    return np.asarray(order.take(np.argsort(group.take(order) * span + (ahead - least), kind="stable")))
+
+
+def picked(matrix: Array, rows: Array) -> Array:
+    """Some rows of a matrix, column by column: both have their columns in one piece."""
+    out: Array = np.empty((len(rows), matrix.shape[1]), matrix.dtype, order="F")
+    for j in range(matrix.shape[1]):
+        out[:, j] = matrix[:, j].take(rows)
+    return out
+
+
 def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.DictionaryArray:
     """Codes as a dictionary-encoded column of the names."""
     import pyarrow as pa

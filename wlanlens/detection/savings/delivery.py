@@ -1,4 +1,4 @@
-"""What the receiver acknowledged over time: the rate of a transfer outside of its troubles, and how far a trouble set it back."""
+"""What the receiver acknowledged over time, and the rate of a transfer outside of its troubles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wlanlens.detection.savings.at_rate import AtRate
 from wlanlens.tables.columns import Array
 
 Span = tuple[int, int]
@@ -24,19 +25,10 @@ TRAIN_SHARE = 0.25
 #: Fewer ACKs do not show the spacing.
 LEAST_ACKS = 20
 
-#: The transfer is back at its usual rate when it delivers at this share of it ...
-REGAINED_SHARE = 0.9
-#: ... and stays above this share for as long: a burst of ACKs alone does not count.
-STAYS_SHARE = 0.8
 #: The paces of this share of the time, which are closer together than those of any other, are of the same rate.
 SAME_RATE_SHARE = 0.5
-
-
-#: ACKs looked at first for the one with which a rate was regained.
-_ACKS_AT_ONCE = 256
 #: Below any pace, bytes per ns: a byte in 1000 s.
 _LEAST_PACE = 1e-12
-_NEVER = np.iinfo(np.int64).max
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -106,6 +98,12 @@ class Delivery:
         reached = np.interp(until, *self._as_floats)
         return np.asarray((reached - self.total_bytes) / np.maximum(until - self.t_ns, self.horizon_ns // 2))
 
+    @cached_property
+    def come(self) -> Array:
+        """Bytes acknowledged in the horizon before each ACK."""
+        since = np.maximum(self.t_ns - self.horizon_ns, self.t_ns[0])
+        return np.asarray(self.total_bytes - np.interp(since, *self._as_floats))
+
     def usual(self, outside: Sequence[Span]) -> float:
         """The rate outside of some spans, bytes per ns: the mean of the paces that are closest together.
 
@@ -157,79 +155,21 @@ class Delivery:
         place = np.searchsorted(np.cumsum(size[order]), TRAIN_SHARE * size.sum())
         return float(rate[order][min(int(place), len(order) - 1)])
 
-    def regained_ns(self, after_ns: int, rate: float, limit_ns: int) -> int:
-        """When the transfer had its rate again: the first ACK at or after a time from which on it delivered at that rate.
+    def at_rate(self, rate: float) -> AtRate:
+        """It against a rate above 0; what the latest rate needed is kept."""
+        if self._latest.get(rate) is None:
+            self._latest.clear()
+            self._latest[rate] = AtRate(self, rate)
+        return self._latest[rate]
 
-        At most `limit_ns`, where the next trouble begins, and at most the last ACK.
-        """
-        limit = min(limit_ns, self.end_ns)
-        first, last = self.t_ns.searchsorted([after_ns, limit]).tolist()
-        # The rate is regained soon as a rule: look at some ACKs, and at more only where they do not show it.
-        count = _ACKS_AT_ONCE
-        while True:
-            end = min(first + count, last)
-            pace, t = self.pace[first:end], self.t_ns[first:end]
-            back, slow = (pace >= REGAINED_SHARE * rate).nonzero()[0], (pace < STAYS_SHARE * rate).nonzero()[0]
-            # The next ACK with a slow pace after each. Where these ACKs hold none: none before the next ACK, or none at all.
-            beyond = _NEVER if end == last else int(self.t_ns[end])
-            after = np.append(t[slow], beyond)[slow.searchsorted(back)]
-            stays = back[after >= np.minimum(t[back] + self.horizon_ns, limit)]
-            if len(stays):
-                return max(after_ns, int(t[stays[0]]))
-            if end == last:
-                return max(after_ns, limit)
-            count *= 8
+    @cached_property
+    def _latest(self) -> dict[float, AtRate]:
+        return {}
 
-    def setback_s(
-        self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False, since_ns: int = 0
-    ) -> float:
-        """Seconds by which a transfer fell behind its rate in a span and until it had that rate again.
-
-        What was acknowledged in that time would have taken its own time at the rate; the rest of the time was lost. A burst of
-        ACKs just after the end belongs to the span: the data had been delivered in it. `after_ack`: the span begins with an ACK that
-        ended a silence, and the silence does not count. `since_ns`: what came before belongs to another trouble.
-        """
+    def setbacks_s(
+        self, start_ns: Array, end_ns: Array, rate: float, limit_ns: Array, since_ns: Array, *, after_ack: bool = False
+    ) -> Array:
+        """`AtRate.setbacks_s`; without a rate the spans themselves were lost."""
         if rate <= 0 or not len(self.t_ns):
-            return max(0, end_ns - start_ns) / 1e9
-        back = self.regained_ns(end_ns, rate, limit_ns)
-        # One of a burst of ACKs stands for all, as before the span.
-        reach = min(int(self.t_ns.searchsorted(min(back + self.period_ns, limit_ns))), len(self.t_ns) - 1)
-        last = max(back, min(int(self.t_ns[reach]), limit_ns))
-        since = back
-        if back >= min(limit_ns, self.end_ns):
-            # The next trouble begins with a silence, and the last ACK of a transfer may wait for the delayed-ACK timer.
-            newest = int(self.t_ns[max(0, int(self.t_ns.searchsorted(back, side="right")) - 1)])
-            since = max(end_ns, newest - self.period_ns)
-        regained = self._between(since, last)
-        lag_ns = self._lag(regained if len(regained) else np.array([back]), rate).min()
-        if after_ack:
-            ended = self._between(start_ns, start_ns + self.period_ns)
-            before = ended if len(ended) else np.array([end_ns])
-            # Everything is acknowledged then: the next ACK comes a round trip later, whatever the sender does.
-            return float(max(0.0, lag_ns - self._lag(before, rate).min() - self.trip_ns)) / 1e9
-        began = max(int(self.t_ns[self._at_rate_until(start_ns, rate)]), min(since_ns, start_ns))
-        # One of a burst of ACKs stands for all.
-        before = self._between(max(since_ns, began - self.period_ns), began)
-        if not len(before):
-            before = np.array([began])
-        return float(max(0.0, lag_ns - self._lag(before, rate).min())) / 1e9
-
-    def _between(self, start_ns: int, end_ns: int) -> Array:
-        """Times of the ACKs from one time to another, both included."""
-        return self.t_ns[self.t_ns.searchsorted(start_ns) : self.t_ns.searchsorted(end_ns, side="right")]
-
-    def _at_rate_until(self, t_ns: int, rate: float) -> int:
-        """The last ACK until a time up to which the transfer had its rate: a silence begins before it is noticed.
-
-        Of the ACKs of a horizon before the time; the last of them where none qualifies.
-        """
-        last = max(0, int(self.t_ns.searchsorted(t_ns, side="right")) - 1)
-        first = int(self.t_ns.searchsorted(t_ns - self.horizon_ns))
-        since = np.maximum(self.t_ns[first : last + 1] - self.horizon_ns, self.t_ns[0])
-        come = self.total_bytes[first : last + 1] - np.interp(since, *self._as_floats)
-        good = (come >= REGAINED_SHARE * rate * self.horizon_ns).nonzero()[0]
-        return first + int(good[-1]) if len(good) else last
-
-    def _lag(self, t_ns: Array, rate: float) -> Array:
-        """Time less the time that the data acknowledged until then takes at a rate."""
-        return np.asarray(t_ns - self.t_ns[0] - (self.until(t_ns) - self.total_bytes[0]) / rate)
+            return np.asarray(np.maximum(0, end_ns - start_ns) / 1e9)
+        return self.at_rate(rate).setbacks_s(start_ns, end_ns, limit_ns, since_ns, after_ack=after_ack)

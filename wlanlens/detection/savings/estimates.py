@@ -118,18 +118,20 @@ def _setbacks(
     Findings of another code that begin before the transfer has its rate again follow from it: their time is part of it.
     """
     own = merged(spans)
+    if not own:
+        return 0.0
     other = context.troubles.get((transfer.flow, transfer.direction), [])
     rate = transfer.usual_rate([*other, *own])
+    later: list[int | None]
+    if after_ack:
+        # Recovery does not cause the next silence: what follows, of whatever kind, is another matter.
+        begins = [start for start, _ in other]
+        later = [begins[at] if (at := bisect.bisect_left(begins, end)) < len(begins) else None for _, end in own]
+    else:
+        later = [*(start for start, _ in own[1:]), context.next_start_ns(f, own[-1][1])]
     total = 0.0
-    since = 0
-    for i, (start, end) in enumerate(own):
-        later = context.next_start_ns(f, end) if i + 1 == len(own) else own[i + 1][0]
-        if after_ack:
-            # Recovery does not cause the next silence: what follows, of whatever kind, is another matter.
-            begins = [other_start for other_start, _ in other if other_start >= end]
-            later = begins[0] if begins else None
-        total += transfer.setback_s((start, end), rate, later, after_ack=after_ack, since_ns=since)
-        since = end
+    for lost_s in transfer.setbacks_s(own, rate, later, after_ack=after_ack):
+        total += lost_s
     return total
 
 

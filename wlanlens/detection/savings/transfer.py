@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Transmissions
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
@@ -48,11 +50,11 @@ class Transfer:
     """
 
     def __init__(self, tables: Tables, key: int) -> None:
-        self._facts, self._key = tables.facts, key
+        self._tables, self._facts, self._key = tables, tables.facts, key
         self.flow, self.direction = tables.facts.flow(key), tables.facts.direction(key)
         acks = tables.acks.of_key(key ^ 1)
-        self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
-        self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
+        self._states, ledger = tables.states.of_key(key), tables.ledger().of_key(key)
+        self._ledger = ledger["t_start_ns"], ledger["t_end_ns"]
         pauses = self.spent(("application",), self.start_ns, self.end_ns)
         self._paused, self._resumed = [start for start, _ in pauses], [end for _, end in pauses]
         #: Time in the pauses before each of them, and in all.
@@ -83,13 +85,16 @@ class Transfer:
         there = self.delivery.until(np.array([self.busy_ns(start_ns), self.busy_ns(end_ns)]))
         return int(there[1] - there[0])
 
-    def setback_s(
-        self, span: Span, rate: float, later_ns: int | None, *, after_ack: bool = False, since_ns: int = 0
-    ) -> float:
-        """`Delivery.setback_s` of a span; `later_ns`: when the next trouble begins, if there is one."""
-        start, end, since = (self.busy_ns(t) for t in (*span, since_ns))
-        limit = self.delivery.end_ns if later_ns is None else self.busy_ns(later_ns)
-        return self.delivery.setback_s(start, end, rate, limit, after_ack=after_ack, since_ns=since)
+    def setbacks_s(
+        self, spans: Sequence[Span], rate: float, later_ns: Sequence[int | None], *, after_ack: bool = False
+    ) -> list[float]:
+        """`Delivery.setbacks_s` of spans in order of time; `later_ns`: when the next trouble after each begins, if there is one."""
+        start, end = (self._busy(np.array(times, np.int64)) for times in zip(*spans, strict=True))
+        since = np.append(self._busy(np.zeros(1, np.int64)), end[:-1])
+        later = self._busy(np.array([t or 0 for t in later_ns], np.int64))
+        limit = np.where([t is None for t in later_ns], self.delivery.end_ns, later)
+        made: list[float] = self.delivery.setbacks_s(start, end, rate, limit, since, after_ack=after_ack).tolist()
+        return made
 
     def usual_rate(self, outside: list[Span]) -> float:
         """Its rate outside of some spans, bytes per ns; computed once for findings with the same spans."""
@@ -115,8 +120,9 @@ class Transfer:
 
     def spent(self, categories: tuple[str, ...], start_ns: int, end_ns: int) -> list[Span]:
         """Spans of the ledger in some categories that touch a time."""
-        start, end, category = self._ledger
-        mine = np.isin(category, categories) & (start <= end_ns) & (end >= start_ns)
+        rows = self._tables.ledger(categories).of_key(self._key)
+        start, end = rows["t_start_ns"], rows["t_end_ns"]
+        mine = (start <= end_ns) & (end >= start_ns)
         return merged(list(zip(start[mine].tolist(), end[mine].tolist(), strict=True)))
 
     def window_spans(self, start_ns: int, end_ns: int) -> tuple[list[Span], list[Span]]:
@@ -215,7 +221,14 @@ class Tables:
         self.facts = facts
         self.acks = facts.rows("segments", ["t_ns", "rel_ack"], valid=("rel_ack", "t_ns")).sorted_by("t_ns")
         self.states = facts.rows("intervals", ["t_start_ns", "t_end_ns", "state", "rtt_min_ns"])
-        self.ledger = facts.rows("ledger", ["t_start_ns", "t_end_ns", "category"])
+        self._ledger: dict[tuple[str, ...], Rows] = {}
+
+    def ledger(self, categories: tuple[str, ...] = ()) -> Rows:
+        """The rows of the ledger, or those in some categories."""
+        if categories not in self._ledger:
+            where = {"category": categories} if categories else {}
+            self._ledger[categories] = self.facts.rows("ledger", ["t_start_ns", "t_end_ns"], where=where)
+        return self._ledger[categories]
 
 
 class Transfers:

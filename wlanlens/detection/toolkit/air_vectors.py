@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -129,6 +130,7 @@ class Transmissions(Vectors):
     signal_dbm: Array
     ampdu: Array
 
+    @cached_property
     def took_us(self) -> Array:
         """Time of the channel that each took with spaces and mean backoff: no more than until the next of its exchange."""
         mean = transmission_us(np.nan_to_num(self.airtime_us), self.rate_mbps, self.nth)

@@ -18,6 +18,8 @@ DSSS_OVERHEAD_US, OFDM_OVERHEAD_US = 308.0, 78.0
 DSSS_SLOT_US, OFDM_SLOT_US, DSSS_CW, OFDM_CW = 20.0, 9.0, 32, 16
 #: Largest contention window of both.
 MAX_CW = 1024
+#: Retries that double the window: 16 times 2^10 is more than the largest one.
+_DOUBLINGS = 10
 #: Preambles, us, for an estimate of the airtime where the table has none.
 DSSS_PREAMBLE_US, OFDM_PREAMBLE_US = 192.0, 20.0
 
@@ -45,8 +47,14 @@ def transmission_us(airtime_us: Array, rate_mbps: Array, nth: Array) -> Array:
         Its number within the exchange, from 0: the contention window doubles with it (IEEE 802.11-2020 10.3.3).
     """
     slow = is_dsss(rate_mbps)
-    window = np.where(slow, DSSS_CW, OFDM_CW) * 2.0 ** np.minimum(nth, 10)
-    backoff = np.where(slow, DSSS_SLOT_US, OFDM_SLOT_US) * (np.minimum(window, MAX_CW) - 1) / 2
+    # A table is faster than a power of each number.
+    backoff_us = np.array(
+        [
+            slot_us * (np.minimum(window * 2.0 ** np.arange(_DOUBLINGS + 1), MAX_CW) - 1) / 2
+            for slot_us, window in ((OFDM_SLOT_US, OFDM_CW), (DSSS_SLOT_US, DSSS_CW))
+        ]
+    )
+    backoff = backoff_us.ravel().take(slow * (_DOUBLINGS + 1) + np.minimum(nth, _DOUBLINGS).astype(np.int64))
     return np.asarray(airtime_us + np.where(slow, DSSS_OVERHEAD_US, OFDM_OVERHEAD_US) + backoff)
 
 

@@ -141,5 +141,5 @@ def lost_packet_runs(air: Air, pair: int, long_run: int) -> LostRuns:
         mean=float(runs.mean()),
         longest=int(runs.max()),
         p_value=min(1.0, by_chance) if longest >= long_run else 1.0,
-        cost_s=float(a.took_us()[later].sum()) / 1e6,
+        cost_s=float(a.took_us[later].sum()) / 1e6,
     )

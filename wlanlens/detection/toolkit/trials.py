@@ -9,7 +9,7 @@ import numpy as np
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.tables.columns import NULL, Array
+from wlanlens.tables.columns import NULL, Array, ordered_by
 
 #: Most inferred transmissions of one exchange that become trials: above any retry limit that devices use.
 _MAX_INFERRED = 32
@@ -59,7 +59,9 @@ def channel_trials(facts: Facts) -> Trials:
     exchange = np.concatenate((missed, a.exchange, late))
     phase = np.repeat([0, 1, 2], [len(missed), len(a), len(late)])
     packet = np.concatenate((e.first_packet[missed], a.packet, a.packet[last]))
-    order = np.lexsort((phase, packet, e.pair[exchange]))
+    # Exchanges are in order of pair.
+    of_pair = np.cumsum(np.diff(e.pair, prepend=e.pair[:1]) != 0)
+    order = ordered_by(of_pair[exchange], 3 * packet + phase)
     source = np.concatenate((e.first[missed], np.arange(len(a)), last))[order]
     exchange, phase, packet = exchange[order], phase[order], packet[order]
     pair, ampdu = e.pair[exchange], a.ampdu[source]
@@ -73,6 +75,9 @@ def channel_trials(facts: Facts) -> Trials:
     # An A-MPDU costs its airtime and one backoff.
     airtime = np.add.reduceat(np.nan_to_num(a.airtime_us[source]), start) if len(start) else np.zeros(0)
     first = source[start]
+    took = a.took_us[first]
+    several = np.flatnonzero(size > 1)
+    took[several] = transmission_us(airtime[several], a.rate_mbps[first[several]], a.nth[first[several]])
     rate = np.nan_to_num(a.rate_mbps[first], nan=0.0) * 64
     length = np.log2(np.maximum(a.mpdu_bytes[first], 1)).astype(np.int64)
     return Trials(
@@ -82,7 +87,7 @@ def channel_trials(facts: Facts) -> Trials:
         exchange=exchange[start],
         packet=packet[start],
         stratum=rate.astype(np.int64) * 32 + np.where(size > 1, 31, length),
-        took_us=np.where(size > 1, transmission_us(airtime, a.rate_mbps[first], a.nth[first]), a.took_us()[first]),
+        took_us=took,
     )
 
 
