@@ -14,7 +14,7 @@ from tests.warm import completed
 @pytest.mark.parametrize(
     ("what", "status"),
     [
-        ("lost>20%", 1), ("lost > 49.5%", 1), ("lost>50%", 0), ("spurious_timeout", 1), ("no_answer", 0), ("lost>", 2), ("lost>20", 2), ("lost>-1%", 2),
+        ("lost>20%", 1), ("lost > 47.5%", 1), ("lost>48%", 0), ("spurious_timeout", 1), ("no_answer", 0), ("lost>", 2), ("lost>20", 2), ("lost>-1%", 2),
         ("lost>9999%", 2), ("losses", 2), ("\x1b[31m", 2),
     ],
 )  # fmt: skip
