@@ -125,10 +125,8 @@ impl SenderState {
 
     /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
-        let (flight, most) = (self.flight(), self.tally.flight_max);
         if self.view.is_none() {
-            self.leave_slow_start(s.t, flight, most, self.timer.srtt());
-            self.grown = if flight > most { Some(s.t) } else { self.grown };
+            self.leave_slow_start(s.t, self.flight(), self.tally.flight_max, self.timer.srtt());
         }
         let outstanding = self.head_sent != Some(s.t);
         if what == Transmission::First && (outstanding || self.full_before) {
@@ -178,6 +176,10 @@ impl SenderState {
     /// Slow start is over with the first loss, or when a round trip passes without a larger flight. It adds a segment for each ACK, and
     /// so two in a round trip of four (RFC 5681 section 3.1): one less is congestion avoidance. `most`: the largest flight before.
     pub fn leave_slow_start(&mut self, t: i64, flight: i64, most: i64, trip: Option<i64>) {
+        let grows = flight > most;
+        if grows {
+            self.grown = Some(t);
+        }
         let Some(trip) = trip else { return };
         let (since, before) = self.flight_before;
         if !self.start_over && t - since > trip {
@@ -185,7 +187,7 @@ impl SenderState {
             self.start_over = before >= 4 * self.mss() && most < before + 2 * self.mss();
             self.flight_before = (t, most);
         }
-        self.start_over |= flight <= most && self.grown.is_some_and(|grown| (t - grown) / 2 > trip);
+        self.start_over |= !grows && self.grown.is_some_and(|grown| (t - grown) / 2 > trip);
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).

@@ -4,12 +4,9 @@ use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 use super::kinds::{Phase, State};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
-use super::sender_waits::LONGEST_TIMEOUT_NS;
 use super::seq::newer;
-use super::timer::FIRST_TIMEOUT_NS;
+use super::timer::{LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 
-/// No timer of a sender is shorter, less the 10 % by which ticks round.
-const LEAST_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// The first window of a sender (RFC 6928).
 const FIRST_WINDOW: i64 = 10;
 
@@ -76,7 +73,8 @@ impl SenderState {
     pub fn divide_silence(&mut self, s: &Sent, o: &SentOutcome, backoff: u16) {
         let from = o.silent_from.unwrap_or(s.t);
         let silent = s.t - from;
-        let least = if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
+        let least =
+            if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_TIMEOUT_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
         let trip = self.view.as_ref().and_then(|view| view.round_trip());
         // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
         let usual = SYN_TIMEOUT_MAX_NS.max(trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5));
@@ -102,7 +100,7 @@ impl SenderState {
         let by_stamps = ticks.zip(self.own_tick()).map(|(ticks, tick)| (ticks - 1).saturating_mul(tick));
         let silent = by_stamps.or_else(|| self.previous_packet.map(|p| s.t - p));
         // It answers an ACK that passed too lately for a timer to have run since then.
-        let soon = |at: i64| s.t - at < self.least_loop() + LEAST_NS;
+        let soon = |at: i64| s.t - at < self.least_loop() + LEAST_TIMEOUT_NS;
         let answers = match (s.tsval, self.latest_stamp) {
             (Some(_), Some((_, echo, _))) => {
                 let is_new = self.stamps_before.is_none_or(|(_, before)| newer(echo, before));

@@ -7,12 +7,7 @@ use super::kinds::{Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::FIRST_TIMEOUT_NS;
-
-/// No timer of a sender is shorter, less the 10 % by which ticks round.
-const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
-/// The longest timeout (RFC 6298 section 2.5).
-pub const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
@@ -146,9 +141,7 @@ impl SenderState {
             let flight = self.end - view.una;
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.leave_slow_start(s.t, flight, view.flight_max, trip);
-            if flight > view.flight_max {
-                (view.flight_max, self.grown) = (flight, Some(s.t));
-            }
+            view.flight_max = view.flight_max.max(flight);
         }
         self.view = Some(view);
     }

@@ -13,8 +13,13 @@ pub enum Flavour {
 }
 
 const MS: i64 = 1_000_000;
-/// The smallest retransmission timeout of a sender by default (Linux); the RTT adds to it.
+/// The smallest retransmission timeout of a sender by default (Linux), and half of what RFC 6298 section 2.4 asks for is more; the RTT
+/// adds to it.
 pub const FIRST_TIMEOUT_NS: i64 = 200 * MS;
+/// No timer of a sender is shorter, less the 10 % by which ticks round.
+pub const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
+/// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
+pub const LONGEST_TIMEOUT_NS: i64 = 60_000 * MS;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
 pub const DELAYED_ACK_NS: i64 = 25 * MS;
 /// No path is longer than an hour; a larger sample is a clock error.

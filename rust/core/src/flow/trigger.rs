@@ -5,20 +5,17 @@ use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Probe, SenderState};
 use super::seq::reached;
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
 pub const REACTION_SLACK_NS: i64 = 3 * MS;
 /// Of the slowest clock of Linux's timers (100 Hz).
 const TWO_TICKS_NS: i64 = 20 * MS;
-/// The smallest timeout of Linux, and half of what RFC 6298 section 2.4 asks for is more.
-pub const LEAST_RTO_NS: i64 = 200 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
 pub const LEAST_SYN_NS: i64 = 180 * MS;
 /// RFC 1122 section 4.2.3.2.
 const LONGEST_ACK_DELAY_NS: i64 = 500 * MS;
-/// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
-const LONGEST_PATH_NS: i64 = 60_000 * MS;
 
 /// A reset ends a connection with its timers (RFC 9293 section 3.10.7.4): who sends on is no TCP. One may be lost behind the tap.
 const ENOUGH_RESETS: u32 = 2;
@@ -131,15 +128,16 @@ impl SenderState {
         // A segment above all that was SACKed is not missing.
         let reported = told || self.dupacks > 0 && clocked && !below && (head || sack_hole || !s.sack_ok);
         // Near the receiver an ACK needs the path to restart the timer, and the timer, which includes an RTT, adds another.
-        let away = self.rtt_whole.filter(|_| self.near_receiver).map_or(0, |whole| 2 * whole.clamp(0, LONGEST_PATH_NS));
+        let away =
+            self.rtt_whole.filter(|_| self.near_receiver).map_or(0, |whole| 2 * whole.clamp(0, LONGEST_TIMEOUT_NS));
         let model = self.rto().unwrap_or(1000 * MS).saturating_add(away);
         // The models differ in their floors, so an expiry is a retransmission without an ACK as cause after at least the smallest timeout.
         // Linux has a floor of 200 ms, which can be set lower: near the sender, where every ACK that it gets is seen, silence alone tells.
-        let floor = if self.near_sender { 0 } else { LEAST_RTO_NS / 10 * 9 };
+        let floor = if self.near_sender { 0 } else { LEAST_TIMEOUT_NS };
         let floor = if copies > 1 && self.doubled(s, clocked) { 0 } else { floor };
-        let least = self.timer.least().unwrap_or(LEAST_RTO_NS).max(floor).saturating_add(away);
+        let least = self.timer.least().unwrap_or(FIRST_TIMEOUT_NS).max(floor).saturating_add(away);
         // A sender that has been told of a loss and stays silent for a whole timeout did not react to it: the timer did.
-        let timer_only = !clocked && silent >= least.max(LEAST_RTO_NS + away);
+        let timer_only = !clocked && silent >= least.max(FIRST_TIMEOUT_NS + away);
         // An ACK of these bytes that passed the tap had not reached the sender.
         let alone = if o.acked_before { waited.max(self.last_send.map_or(0, |sent| s.t - sent)) } else { waited };
         let late = (waited >= model * 7 / 10 && alone >= floor) || (!clocked && waited >= least && !told) || timer_only;
@@ -262,7 +260,7 @@ impl SenderState {
     fn least_probe(&self) -> i64 {
         match (self.timer.srtt(), self.timer.least()) {
             (Some(srtt), Some(least)) => (srtt * 2).min(least) * 7 / 8,
-            _ => LEAST_RTO_NS,
+            _ => FIRST_TIMEOUT_NS,
         }
     }
 
@@ -347,7 +345,7 @@ impl SenderState {
         self.near_sender
             && self.probe.as_ref().is_some_and(|p| {
                 let next = s.t - p.t;
-                let bounded = p.waited > LONGEST_PATH_NS / 2;
+                let bounded = p.waited > LONGEST_TIMEOUT_NS / 2;
                 p.start == s.start && (next * 2 < p.waited * 3 || next * 2 > p.waited.saturating_mul(5)) && !bounded
             })
     }

@@ -9,10 +9,8 @@ use super::scoreboard::{Run, PASSED_SHIFT};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::{newer, reached};
-use super::trigger::{Seen, LEAST_RTO_NS, REACTION_SLACK_NS};
-
-/// No timer of a sender is shorter, less the 10 % by which ticks round.
-const LEAST_NS: i64 = LEAST_RTO_NS / 10 * 9;
+use super::timer::LEAST_TIMEOUT_NS;
+use super::trigger::{Seen, REACTION_SLACK_NS};
 
 /// What is known of one moment: the answer, or that it is not known.
 type Known = Option<bool>;
@@ -320,9 +318,9 @@ impl SenderState {
     /// give at once, and so does SACK of bytes sent once (`tcp_ack_update_rtt`).
     pub fn least_timer(&self, s: &Sent) -> i64 {
         if self.phase == Phase::Loss && s.tsval.is_none() && !self.sampled_by_sack(s) {
-            LEAST_NS.saturating_mul(2)
+            LEAST_TIMEOUT_NS.saturating_mul(2)
         } else {
-            LEAST_NS
+            LEAST_TIMEOUT_NS
         }
     }
 
@@ -338,7 +336,7 @@ impl SenderState {
         let from_ack = (self.least_loop() / 8 * 7).saturating_add(least);
         became.is_some_and(|at| s.t - at < from_ack)
             || (s.tsval.is_none() || self.own_clock_tick.is_none())
-                && self.latest_copy(s).is_some_and(|r| !r.unseen && s.t - r.t_last < LEAST_NS)
+                && self.latest_copy(s).is_some_and(|r| !r.unseen && s.t - r.t_last < LEAST_TIMEOUT_NS)
                 && !self.may_have_queued(s)
             || self.after_expiry(s, became, least)
     }
@@ -347,7 +345,7 @@ impl SenderState {
     fn may_have_queued(&self, s: &Sent) -> bool {
         let copied = self.latest_copy(s).is_some_and(|r| r.copies > 1);
         let reported = self.dup_run_of(s).filter(|r| r.una == s.start).and_then(|r| r.first_at);
-        copied && reported.is_some_and(|at| s.t - at >= self.least_loop() + LEAST_NS)
+        copied && reported.is_some_and(|at| s.t - at >= self.least_loop() + LEAST_TIMEOUT_NS)
     }
 
     /// An answer to an ACK would be unusually late: twice the longest silence that new data ended.
@@ -424,31 +422,32 @@ impl SenderState {
         let within = |ns: i64| echo != earlier && delay.is_some_and(|delay| delay < ns);
         // Round trips with a queue are no measure of a path without one.
         let queue = self.round_trip().map_or(0, |trip| trip - self.least_loop());
-        let (at_once, surely) = (within(LEAST_NS / 2), within(LEAST_NS / 2 - queue));
+        let (at_once, surely) = (within(LEAST_TIMEOUT_NS / 2), within(LEAST_TIMEOUT_NS / 2 - queue));
         // Both clocks tick, and two round trips are never quite alike.
         let ticks = most.unwrap_or(0).saturating_add(self.ts_clock.tick().unwrap_or(0));
-        let answers = within((2 * ticks + self.round_trip().unwrap_or(0) / 8 + REACTION_SLACK_NS).min(LEAST_NS / 2));
+        let answers =
+            within((2 * ticks + self.round_trip().unwrap_or(0) / 8 + REACTION_SLACK_NS).min(LEAST_TIMEOUT_NS / 2));
         // A probe waits for two round trips after an ACK of new data (RFC 8985 section 7.2), which the ticks must not hide.
         let no_probe = answers && self.round_trip().is_some_and(|trip| 2 * ticks + trip / 8 < 2 * (trip - ticks));
         let was_reported = known(|r| r.first, earlier);
         let just = (Some(true), Some(false));
         let new_report = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
-        let just_told = new_report && (surely || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
+        let just_told = new_report && (surely || silent < LEAST_TIMEOUT_NS) && copy.is_none_or(|r| r.copies == 1);
         // Many ACKs later than the third one: even if some were lost, they were enough.
         let long_after = run.filter(|r| r.third != 0).is_some_and(|r| {
             let span = r.third_at.zip(r.first_at).map_or(0, |(third, first)| third.saturating_sub(first));
             let tick = self.ts_clock.tick().unwrap_or(0);
-            i64::from(echo.wrapping_sub(r.third) as i32).saturating_mul(tick) / 2 > span.max(LEAST_NS / 4)
+            i64::from(echo.wrapping_sub(r.third) as i32).saturating_mul(tick) / 2 > span.max(LEAST_TIMEOUT_NS / 4)
         });
         // An ACK of new data restarts the timer; these bytes were sent too lately.
-        let restarted = (head, was_head) == (Some(true), Some(false)) && (silent < LEAST_NS || at_once);
+        let restarted = (head, was_head) == (Some(true), Some(false)) && (silent < LEAST_TIMEOUT_NS || at_once);
         let least = self.least_timer(s);
         // By the clocks of both ends and the fastest path, that ACK was made later than a timer and a round trip before.
         let since_edge =
             edge.zip(self.sent_at).and_then(|(edge, sent)| Some(sent - self.ts_clock.made(edge.acked_echo)?));
         // Among other packets, it answered an ACK.
-        let restarted =
-            restarted || (echo != earlier && silent < LEAST_NS && self.round_trip().is_some_and(|trip| silent < trip));
+        let restarted = restarted
+            || (echo != earlier && silent < LEAST_TIMEOUT_NS && self.round_trip().is_some_and(|trip| silent < trip));
         let restarted = restarted
             || since_edge.zip(self.round_trip()).is_some_and(|(since, trip)| since < trip.saturating_add(least));
         let early = copy.is_some_and(|r| since(r.tsval_last) < least);
@@ -473,7 +472,7 @@ impl SenderState {
             no_probe,
             overdue: !at_once && !just_told && self.overdue(s, v),
             news: echo != earlier && !long_after,
-            no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,
+            no_news: tick.is_some() && echo == earlier && silent >= LEAST_TIMEOUT_NS,
             burst: next && !s.sack_ok && echo == earlier && fine,
             too_soon: false,
         })
