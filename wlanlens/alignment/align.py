@@ -75,7 +75,7 @@ def align_captures(
     nat : bool
         Addresses or ports were changed between the capture points.
     survey : Survey or None
-        Of these captures, if a part of it has been done; it knows `nat`.
+        Of these captures, which have distinct names, if a part of it has been done; it knows `nat`.
     scratch : Path or None
         Folder for pairs of packets; without one they stay in memory.
 
@@ -84,7 +84,8 @@ def align_captures(
     AlignmentError
         Why they cannot be one trace.
     """
-    set_distinct_names(captures)
+    if survey is None:
+        set_distinct_names(captures)
     capture_points.infer_alone(captures)
     survey = survey or Survey(captures, nat=nat)
     summaries, found = survey.summaries, survey.pairs(scratch)
