@@ -162,7 +162,7 @@ def _judge(
     if air.missed_share(both) > 0.5:
         pairs = sorted({int(p) for p in e.pair[data]})
         return air.undecided("data_ack_collision", pairs, "The sniffer missed more transmissions than it heard.")
-    # With a third station twice as many exchanges fit in before both of a tie are sent again; more seldom contend at once.
+    # With a third station, twice as many exchanges come before both frames of a tie are sent again; more stations rarely contend at once.
     search = replace(search, near=search.near * min(2, len(np.unique(e.pair[data]))))
     data_at, ack_at, heard = search.pairs(failed_data, failed_acks, link.all)
     expected, expected_mixed = search.expected(data, failed_acks, link.all)

@@ -173,6 +173,7 @@ def usb_bottleneck(
 
 def _finding(trace: Trace, transfers: Transfers, busy: BusyTransfers, mode: _Mode) -> Finding:
     rows, endpoint = busy.rows, transfers.endpoint
+    start_ns, end_ns = busy.span_ns(transfers)
     moved = int(busy.size.sum())
     busy_s = busy.lasted_ns / 1e9
     cost_s = busy_s - moved / mode.better_bytes_per_ms / 1e3
@@ -180,8 +181,8 @@ def _finding(trace: Trace, transfers: Transfers, busy: BusyTransfers, mode: _Mod
     speed = moved * 8 / busy_s if busy_s > 0 else 0.0
     return make_finding(
         code="usb_bottleneck",
-        t_start_ns=busy.span_ns(transfers)[0],
-        t_end_ns=busy.span_ns(transfers)[1],
+        t_start_ns=start_ns,
+        t_end_ns=end_ns,
         capture=endpoint.capture,
         subject=str(endpoint),
         cost_s=cost_s,

@@ -81,11 +81,12 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     copies = copies.take(copies["rel_seq"] > 0)
     timer, recovers = np.zeros(len(copies), bool), np.zeros(len(copies), bool)
     by_sack = (copies["trigger"] == "sack") | (copies["trigger_evidence"] == "sack_blocks")
-    with_sack = np.isin(copies.key, np.unique(copies.key[by_sack]))
+    keys_with_sack = np.unique(copies.key[by_sack])
+    with_sack = np.isin(copies.key, keys_with_sack)
     expiries, begun = facts.rows("timeouts", ["packet"]), facts.rows("recoveries", ["packet", "dupacks"])
     timer[_positions(copies.key, copies["packet"], expiries.key, expiries["packet"])] = True
     # Without SACK or duplicate ACKs it answers a partial ACK: the sender had reduced its window before the tap's recovery began.
-    begun = begun.take((begun["dupacks"] != 0) | np.isin(begun.key, np.unique(copies.key[by_sack])))
+    begun = begun.take((begun["dupacks"] != 0) | np.isin(begun.key, keys_with_sack))
     recovers[_positions(copies.key, copies["packet"], begun.key, begun["packet"])] = True
     fast = recovers | ~with_sack & _answers_dupacks(facts, copies, dupacks, answer_ns)
     # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap.

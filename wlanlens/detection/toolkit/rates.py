@@ -10,6 +10,22 @@ from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import steady_us
 from wlanlens.tables.columns import Array
 
+#: IEEE 802.11-2020, receiver minimum sensitivity in dBm: of the DSSS and CCK rates (15.4.6.2, 16.3.8.2; 5.5 Mbit/s, for which it has
+#: none, has half the bits of 11), and up to which rate of one stream in 20 MHz of OFDM (17.3.10.2, 19.3.19.1, 21.3.18.1).
+_DSSS_DBM = {1.0: -80, 2.0: -80, 5.5: -79, 11.0: -76}
+_OFDM_DBM = (
+    (7.5, -82),
+    (9.0, -81),
+    (15.0, -79),
+    (22.5, -77),
+    (30.0, -74),
+    (45.0, -70),
+    (52.0, -66),
+    (60.0, -65),
+    (75.0, -64),
+)
+_MOST_DBM = -57
+
 
 @dataclass
 class RateUse:
@@ -49,23 +65,6 @@ def rates_used(air: Air, span: slice, streams: float = np.inf, width_mhz: float 
         streams=float(np.nanmax(many)) if (~np.isnan(many)).any() else 1.0,
         width_mhz=float(np.nanmax(wide)) if (~np.isnan(wide)).any() else 20.0,
     )
-
-
-#: IEEE 802.11-2020, receiver minimum sensitivity in dBm: of the DSSS and CCK rates (15.4.6.2, 16.3.8.2; 5.5 Mbit/s, for which it has
-#: none, has half the bits of 11), and up to which rate of one stream in 20 MHz of OFDM (17.3.10.2, 19.3.19.1, 21.3.18.1).
-_DSSS_DBM = {1.0: -80, 2.0: -80, 5.5: -79, 11.0: -76}
-_OFDM_DBM = (
-    (7.5, -82),
-    (9.0, -81),
-    (15.0, -79),
-    (22.5, -77),
-    (30.0, -74),
-    (45.0, -70),
-    (52.0, -66),
-    (60.0, -65),
-    (75.0, -64),
-)
-_MOST_DBM = -57
 
 
 def required_dbm(rate_mbps: float, streams: float, width_mhz: float) -> float:
