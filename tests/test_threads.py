@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +116,24 @@ def test_an_error_of_a_value_made_ahead_comes_in_its_turn() -> None:
     assert next(made) == 1
     with pytest.raises(ValueError, match="no more"):
         next(made)
+
+
+#: Analyses captures, reads the tables for the report, then prints how many threads live that Python did not start.
+FOREIGN_THREADS = """
+import _thread, pathlib, sys
+import wlanlens as wl
+wl.analyze(sys.argv[2:], out=sys.argv[1])
+wl.rewrite_report(sys.argv[1])
+names = [file.read_text() for file in pathlib.Path("/proc/self/task").glob("*/comm")]
+print(sum(not name.startswith("jemalloc") for name in names) - 1 - _thread._count())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_arrow_starts_no_threads(tmp_path: Path) -> None:
+    # Where one of them cannot start for want of memory, Arrow frees what those before it still read, and the process crashes.
+    captures = [str(SAMPLES / f"usb_ack_holding.{point}.pcap") for point in ("sender", "receiver")]
+    code = [sys.executable, "-c", FOREIGN_THREADS, str(tmp_path / "out"), *captures]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(code, capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout == "0\n", run.stderr

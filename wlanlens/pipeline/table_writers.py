@@ -259,6 +259,7 @@ class ArrowWriter(TableWriter):
         import pyarrow as pa
 
         if self._writer is None:
-            options = pa.ipc.IpcWriteOptions(compression=self._compression)
+            # Arrow's threads may crash where memory is short; this thread writes beside others anyway.
+            options = pa.ipc.IpcWriteOptions(compression=self._compression, use_threads=False)
             self._writer = pa.ipc.new_stream(self._create(self.path), self.schema, options=options)
         return self._writer

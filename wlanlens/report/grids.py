@@ -153,7 +153,7 @@ def _outcome_counts(trace: Trace) -> dict[str, dict[str, int]]:
     for chunk in trace.table("links").column("points").chunks:
         points = chunk.flatten()
         pairs = pa.table({"capture": points.field("capture"), "outcome": points.field("outcome")})
-        for row in pairs.group_by(["capture", "outcome"]).aggregate([([], "count_all")]).to_pylist():
+        for row in pairs.group_by(["capture", "outcome"], use_threads=False).aggregate([([], "count_all")]).to_pylist():
             entry = out.setdefault(row["capture"], {"missed": 0, "passed": 0})
             entry["missed"] += row["count_all"] * (row["outcome"] == "missed")
             entry["passed"] += row["count_all"] * (row["outcome"] in ("seen", "lost_after", "missed"))

@@ -61,7 +61,7 @@ def data_flows(trace: Trace, findings: Sequence[Finding], first: FlowKey | None 
     if not trace.has("segments"):
         return []
     by = ["capture", "flow", "direction"]
-    sums = trace.table("segments").select([*by, "len"]).group_by(by).aggregate([("len", "sum")])
+    sums = trace.table("segments").select([*by, "len"]).group_by(by, use_threads=False).aggregate([("len", "sum")])
     cost: dict[FlowKey, float] = defaultdict(float)
     for f in findings:
         if f.flow is not None and f.direction is not None:

@@ -133,7 +133,8 @@ class ParquetTables(StoredTables):
             with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
                 validate(file.schema_arrow, name)
                 groups = [g for g in range(file.num_row_groups) if chosen is None or _may_hold(file, g, chosen)]
-                for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted.names):
+                # Where memory is short and a thread cannot start, Arrow forgets those that already read, and they crash.
+                for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted.names, use_threads=False):
                     for selected in _select(batch, wanted, chosen):
                         if self._foreign:
                             validate_values(selected, name)
@@ -164,7 +165,7 @@ class ArrowTables(StoredTables):
 
         whole = schema(name)
         wanted = None if columns is None else [whole.get_field_index(column) for column in columns]
-        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        options = pa.ipc.IpcReadOptions(included_fields=wanted, use_threads=False)
         # A memory map would not help: its pages count as the process's memory too.
         with pa.OSFile(str(self._paths[name])) as file, pa.ipc.open_stream(file, options=options) as stream:
             for batch in stream:

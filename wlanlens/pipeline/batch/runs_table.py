@@ -91,7 +91,7 @@ def read_table(path: Path, name: str, *, plain: bool = False) -> pa.Table:
 
     want = runs() if plain else collected(name)
     try:
-        table = pq.ParquetFile(path).read()
+        table = pq.ParquetFile(path, pre_buffer=False).read(use_threads=False)
     except pa.ArrowException as error:
         raise CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path))) from error
     compare(table, want, name)
