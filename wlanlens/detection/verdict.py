@@ -175,8 +175,9 @@ def _of_flow(
     timeouts = reasons.timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
     if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
         timeouts = "recovery although nothing was lost"
-    losses = reasons.losses([f for f in findings if (f.flow, f.direction) == which])
-    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=losses) for ns, text, _ in named]
+    lost = reasons.lost_count([f for f in findings if (f.flow, f.direction) == which])
+    after = f" after {count(lost, 'lost segment')}" if lost else ""
+    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=after) for ns, text, _ in named]
     small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
     most_s = max((ns for ns, _, _ in named), default=0) / 1e9
     explained = [
@@ -192,13 +193,14 @@ def _of_flow(
     if not parts:
         stated |= _leads(categories)
         costly = any(f.flow in (None, flow) and f.cost_s >= reasons.SHARE * lifetime / 1e9 for f in findings)
-        parts = [_nothing_slow(categories, lifetime, costly)]
+        parts = [_nothing_slow(categories, lifetime, costly, lost)]
         if not costly and _leads(categories) == set(_PATH):
             parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
     known_s = max([most_s, application / 1e9 if idle else 0.0, *(cost_s for cost_s, _ in explained)])
     if "unknown" not in stated and categories.get("unknown", 0) / 1e9 > known_s:
         # A small cause is not the answer where most of the time has none.
-        parts.insert(0, _untold(categories["unknown"], lifetime))
+        unsaid = 0 if any("{losses}" in text for _, text, _ in named) else lost
+        parts.insert(0, _untold(categories["unknown"], lifetime, unsaid))
         stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
     parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
@@ -344,16 +346,18 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
-def _untold(ns: int, lifetime: int) -> str:
-    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap"
+def _untold(ns: int, lifetime: int, lost: int) -> str:
+    """`lost`: segments of which nothing else tells; their repair may be what cannot be told."""
+    losses = f"; {count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost" if lost else ""
+    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
 
 
-def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool) -> str:
+def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int) -> str:
     """What took most of the time where the sender lost none. `costly`: a finding says what made it slow."""
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
-        return _untold(categories["unknown"], lifetime)
+        return _untold(categories["unknown"], lifetime, lost)
     if leads == set(_PATH):
         return f"the path took {time}" if costly else f"nothing in this capture slowed it: the path took {time}"
     which = ledgers.PLAIN[leads.pop()]

@@ -65,10 +65,9 @@ def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str
     return ""
 
 
-def losses(findings: Sequence[Finding]) -> str:
-    """ " after 14 lost segments"; empty where no loss was found."""
-    lost = sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
-    return f" after {count(lost, 'lost segment')}" if lost else ""
+def lost_count(findings: Sequence[Finding]) -> int:
+    """How many segments were lost, as findings say."""
+    return sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
 
 
 def costliest(

@@ -90,6 +90,9 @@ const LARGEST_WINDOW: i64 = 1 << 20;
 /// Segments sent closer together than this are one burst: a scheduler tick, below any RTT of interest.
 const BURST_GAP_NS: i64 = 1_000_000;
 
+/// Duplicate ACKs that cause a fast retransmission (RFC 5681 section 3.2).
+pub const DUPACK_THRESHOLD: u16 = 3;
+
 /// Summary of the runs that an ACK covered.
 #[derive(Default)]
 struct Covered {
@@ -194,6 +197,9 @@ impl SenderState {
                 // What reports only a segment that came twice shows no hole (RFC 6675 section 2).
                 let counts = u16::from(!o.dsack || a.reports_above());
                 self.dupacks = self.dupacks.saturating_add(counts);
+                if counts > 0 && self.dupacks == DUPACK_THRESHOLD {
+                    self.third_dupack = a.t;
+                }
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);
                 self.tally.dupacks += 1;
                 self.hole_since = self.hole_since.or((counts > 0).then_some(a.t));

@@ -265,7 +265,7 @@ impl Connection {
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
-                if s.start < me.end || me.may_be_unseen() {
+                if s.start < me.end || me.view.is_some() || me.may_be_unseen() {
                     me.peer_waits = peer.flight() > 0;
                     me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
                 }

@@ -1,5 +1,6 @@
 //! The effects of a transmission: phases, timeouts, recoveries, open decisions, the segment's row.
 
+use super::ack::DUPACK_THRESHOLD;
 use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, Transmission, Trigger};
 use super::output::Out;
 use super::rows::SegmentRow;
@@ -118,8 +119,9 @@ impl SenderState {
                 view.expired(s.start, self.expiries > 1 || row.backoff > Some(0), s.packet);
             }
         }
+        let asked = self.repair_asked();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(out.intervals, out.flow, self.reverse);
+            timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -145,9 +147,17 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
+        let asked = self.repair_asked();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(out.intervals, out.flow, self.reverse);
+            timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
+    }
+
+    /// When the third duplicate ACK reached the sender, if no retransmission has followed it. One that passes the tap later waited in a
+    /// queue before the tap.
+    fn repair_asked(&self) -> Option<i64> {
+        let open = matches!(self.phase, Phase::Open | Phase::Disorder);
+        (open && self.dupacks >= DUPACK_THRESHOLD).then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
     }
 
     fn note_gap(&mut self, t: i64) {
@@ -272,13 +282,17 @@ impl SenderState {
         if self.phase != Phase::Recovery || self.recoveries.back().is_none_or(|r| r.ended.is_some()) {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();
+            let asked = self.repair_asked().filter(|asked| *asked < s.t);
+            if let (Some(since), Some(timeline)) = (asked, &mut self.timeline) {
+                timeline.was(since, State::FastRecovery, None);
+            }
             self.phase = Phase::Recovery;
             self.recover = self.end;
             self.tally.fast_recoveries += 1;
             self.recoveries.push_back(Recovery {
                 id,
                 packet: s.packet,
-                t: s.t,
+                t: asked.unwrap_or(s.t),
                 t_end: s.t,
                 ended: None,
                 dupacks: self.dupacks,

@@ -272,8 +272,8 @@ impl Timeline {
         }
     }
 
-    /// The sender transmitted: the open pieces are final.
-    pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+    /// The sender transmitted: the open pieces are final, but for those since `asked`, when it may have begun a recovery.
+    pub fn commit(&mut self, asked: Option<i64>, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
         self.probed = false;
         if (self.doubt.is_some() || self.late_answer) && self.open.len() <= OPEN_PIECES {
@@ -281,7 +281,10 @@ impl Timeline {
         }
         (self.doubt, self.late_answer) = (None, false);
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);
-        let last = self.open.len().saturating_sub(1);
+        let mut last = self.open.len().saturating_sub(1);
+        if let Some(since) = asked.filter(|_| self.open.len() <= OPEN_PIECES) {
+            last = last.min(self.open.iter().take_while(|p| p.end <= since).count());
+        }
         if last > 0 {
             for piece in self.open.drain(..last) {
                 piece.write(rows, flow, reverse);

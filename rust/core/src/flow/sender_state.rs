@@ -191,6 +191,8 @@ pub struct SenderState {
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
+    /// When the latest third duplicate ACK came.
+    pub third_dupack: i64,
     /// Linux without SACK: duplicate ACKs not yet used up by progress.
     pub unspent_dupacks: u16,
     /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
@@ -290,7 +292,7 @@ pub struct SenderState {
     /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.
     pub own_clock_tick: Option<i64>,
     pub first_stamp: Option<(u32, i64)>,
-    /// When it sent its latest packet with old bytes, by its own clock and the fastest path.
+    /// When it sent its latest packet with old bytes, at a tap away from it its latest packet, by its own clock and the fastest path.
     pub sent_at: Option<i64>,
     pub ids: IpOrder,
     /// Packets sent recently, to recognise copies of the same packet.

@@ -36,6 +36,8 @@ pub struct SenderView {
     pub tsval: Option<u32>,
     /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
     pub there: Option<i64>,
+    /// The part of it to the sender, by the sender's timestamps.
+    pub ack_way: Option<i64>,
     pub back: Option<i64>,
     /// Its recovery, which lasts until it has read an ACK of the bytes below this.
     phase: Phase,
@@ -75,11 +77,11 @@ impl SenderView {
     }
 
     /// What the sender does, as far as it has read ACKs: an answer to its timer, or to all that a recovery repairs, is on its way to it.
-    /// An ACK that passed longer before `t` than `reach` has reached it, even if no data shows that.
-    pub fn recovers(&self, timeout: Option<u64>, t: i64, reach: i64) -> Option<(State, Option<u64>)> {
-        let read = || self.acks.iter().take_while(|a| a.t.saturating_add(reach) < t);
-        let answered = self.expiry.filter(|e| read().all(|a| a.ack <= e.0));
-        let over = self.phase != Phase::Open && read().any(|a| a.ends || a.ack >= self.recover);
+    /// An ACK needs the first of these times for its way to the sender, and at most the second: then it was lost if the timer goes on.
+    pub fn recovers(&self, timeout: Option<u64>, t: i64, way: (i64, i64)) -> Option<(State, Option<u64>)> {
+        let read = |way: i64| self.acks.iter().take_while(move |a| a.t.saturating_add(way) < t);
+        let answered = self.expiry.filter(|e| read(way.1).all(|a| a.ack <= e.0));
+        let over = self.phase != Phase::Open && read(way.0).any(|a| a.ends || a.ack >= self.recover);
         match (answered, if over { Phase::Open } else { self.phase }) {
             (Some((_, state, packet)), _) => Some((state, Some(packet))),
             (None, Phase::Loss) => Some((State::LossRecovery, timeout)),

@@ -19,6 +19,13 @@ impl SenderState {
         known.filter(|_| !self.near_sender || self.sniffed)
     }
 
+    /// From the tap to this sender, as the latest ACK of it took that shows.
+    pub fn ack_way_ns(&self) -> i64 {
+        let Some(view) = &self.view else { return 0 };
+        // Without timestamps: data waits in a queue more often than its ACKs.
+        view.ack_way.or_else(|| Some(self.loop_ns()? / 2)).unwrap_or(0)
+    }
+
     /// How long the passive end has not heard of the end of the handshake yet.
     pub fn hears_late(&self, rest_ns: i64) -> i64 {
         self.loop_ns().filter(|l| *l > rest_ns && self.reverse).unwrap_or(0)
@@ -117,6 +124,8 @@ impl SenderState {
         if let (Some(at), 0, true) = (released, idle, first) {
             if echo.is_some() {
                 view.there = Some(s.t - at);
+                // What waited in a queue on its way to the tap had left earlier, by its sender's clock.
+                view.ack_way = self.sent_at.map(|sent| (sent.min(s.t) - at - loop_ns / 2).clamp(0, s.t - at));
             }
             if self.near_receiver {
                 // What is left of the round trip is the receiver's own delay, which is no queue.

@@ -37,7 +37,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
     }
     if let Some(view) = &h.view {
         let reach = h.reach_ns(view);
-        match view.recovers(h.last_timeout, t, reach) {
+        match view.recovers(h.last_timeout, t, (h.ack_way_ns(), reach)) {
             // Whether anything was lost is not known, or not yet.
             Some((State::LossRecovery, _)) if h.doubts_timeout() => return (State::Undecided, None),
             Some(state) => return state,

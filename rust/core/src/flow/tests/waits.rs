@@ -469,3 +469,23 @@ fn what_follows_the_ack_of_all_repeated_data_is_no_recovery() {
     let t = s.run();
     assert_eq!(t.time_in("loss_recovery"), 0, "{:?}", t.intervals());
 }
+
+#[test]
+fn recovery_begins_with_the_third_duplicate_ack() {
+    // The retransmission waits behind two segments in a queue between TCP and the tap.
+    let mut s = Script::new(false);
+    s.flight(30.0, 0..6);
+    s.ack(50.0, 1);
+    for ms in [52.0, 53.0, 54.0] {
+        s.ack(ms, 1);
+    }
+    s.data(58.0, 6);
+    s.data(61.0, 7);
+    s.data(64.0, 1);
+    s.ack(84.0, 8);
+    s.data(85.0, 8);
+    s.ack(105.0, 9);
+    let t = s.run();
+    assert_eq!(t.resends(), [("fast", Some(false))]);
+    assert_eq!(t.time_in("fast_recovery"), 30 * MS, "{:?}", t.intervals());
+}
