@@ -76,6 +76,17 @@ def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 75, "loss_recovery": 806}
 
 
+def test_recovery_after_a_spurious_timeout_repairs_what_was_lost_meanwhile() -> None:
+    # One recovery in three intervals; packet 5 repairs a lost segment, packet 8 is a copy of one that had arrived.
+    rows = intervals([("loss_recovery", ns) for ns in (5, 60, 700)])
+    for row, (first, last) in zip(rows, ((2, 3), (4, 6), (7, 9)), strict=True):
+        row.update(timeout_packet=1, first_packet=first, last_packet=last)
+    timeouts = table("timeouts", [{"packet": 1, "kind": "spurious"}])
+    copies = [{"packet": number, "transmission": "retransmission", "spurious": number != 5} for number in (1, 5, 8)]
+    entered = ledger.from_intervals(table("intervals", rows), timeouts, segments=table("segments", copies))
+    assert ledger.totals(entered) == {"spurious_recovery": 700, "loss_recovery": 65}
+
+
 def _queued(*parts: tuple[str, float, int, int], least_ms: int = 20) -> dict[str, int]:
     """The ledger of intervals of a state, seconds, round trip in ms and bytes acknowledged, as seconds by category."""
     rows = intervals([(state, round(s * 10**9)) for state, s, _, _ in parts])

@@ -51,11 +51,17 @@ QUEUE_NS = 200_000_000
 QUEUE_TRIPS = 4
 
 
-def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table | None = None) -> tuple[Array, Array]:
+def assign(
+    intervals: pa.Table,
+    timeouts: pa.Table | None,
+    recoveries: pa.Table | None = None,
+    segments: pa.Table | None = None,
+) -> tuple[Array, Array]:
     """The category of each interval, as an index into `CATEGORIES`, and how much of it is `queue` instead, ns.
 
     Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
-    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`.
+    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`. Recovery after a
+    spurious timeout that repaired something lost meanwhile stays `loss_recovery`.
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
     after it (`QUEUE_NS`), is `queue`.
     """
@@ -65,7 +71,10 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
     if not len(categories):
         return categories, np.zeros(0, np.int64)
     if timeouts is not None and timeouts.num_rows:
-        _replace(categories, _after_spurious_timeout(intervals, timeouts), "loss_recovery", "spurious_recovery")
+        after = _after_spurious_timeout(intervals, timeouts)
+        if segments is not None and after.any():
+            after &= ~_repairing(intervals, after, segments)
+        _replace(categories, after, "loss_recovery", "spurious_recovery")
     if recoveries is not None and recoveries.num_rows:
         for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
@@ -182,6 +191,33 @@ def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
     _, of = numbered(np.concatenate(_keys(intervals, mine)))
     expiries = of[len(packet) :] << 40 | integers(mine.column("packet"))
     return np.asarray((packet >= 0) & np.isin(of[: len(packet)] << 40 | np.maximum(packet, 0), expiries))
+
+
+def _repairing(intervals: pa.Table, after: Array, segments: pa.Table) -> Array:
+    """Of intervals `after` a timeout, those at whose end or later in the same recovery a retransmission was needed."""
+    import pyarrow.compute as pc
+
+    out = np.zeros(len(after), bool)
+    again = pc.equal(segments.column("transmission"), "retransmission")
+    needed = segments.filter(pc.and_(again, pc.equal(segments.column("spurious"), False)))
+    if not needed.num_rows:
+        return out
+    rows = np.flatnonzero(after)
+    mine = intervals.take(rows)
+    # A packet's number is one in its capture.
+    _, of = numbered(np.concatenate(_keys(mine, needed)))
+    direction, repaired = of[: len(rows)], np.sort(of[len(rows) :] << 40 | integers(needed.column("packet")))
+    expiry = integers(mine.column("timeout_packet"), -1)
+    recovery = direction << 40 | expiry
+    _, which = np.unique(recovery, return_inverse=True)
+    end = np.zeros(which.max() + 1, np.int64)
+    np.maximum.at(end, which, integers(mine.column("last_packet")))
+    # The last needed one of the recovery; its number is below the first packet of the intervals behind it.
+    at = np.searchsorted(repaired, direction << 40 | end[which], "right") - 1
+    last = np.where(at >= 0, repaired[np.maximum(at, 0)], -1)
+    begins = direction << 40 | integers(mine.column("first_packet"))
+    out[rows[(last > recovery) & (begins <= last)]] = True
+    return out
 
 
 class _Directions:

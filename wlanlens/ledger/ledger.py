@@ -57,7 +57,8 @@ def build(held: Mapping[str, pa.Table]) -> pa.Table:
     """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
     timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
     recoveries = held["recoveries"] if "recoveries" in held else None  # noqa: SIM401
-    return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held))
+    segments = held["segments"] if "segments" in held else None  # noqa: SIM401
+    return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held), segments)
 
 
 def one_sided(held: Mapping[str, pa.Table]) -> set[tuple[str, int]]:
@@ -78,6 +79,7 @@ def from_intervals(
     below: Mapping[str, pa.Table] | None = None,
     recoveries: pa.Table | None = None,
     unanswered: Collection[tuple[str, int]] = (),
+    segments: pa.Table | None = None,
 ) -> pa.Table:
     """The ledger of a table `intervals`; adjacent intervals of one category become one.
 
@@ -85,6 +87,8 @@ def from_intervals(
     ----------
     intervals, timeouts, recoveries
         Tables of the trace; without the last two no recovery counts as spurious.
+    segments
+        Which retransmissions were needed; without them, none in a recovery after a spurious timeout.
     below
         The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets.
     unanswered
@@ -105,7 +109,7 @@ def from_intervals(
     back: Array = coded(intervals.column("direction"), _DIRECTIONS)
     start: Array = filled(intervals.column("t_start_ns"))
     end: Array = filled(intervals.column("t_end_ns"))
-    category, queued = classify.assign(intervals, timeouts, recoveries)
+    category, queued = classify.assign(intervals, timeouts, recoveries, segments)
     limited: Array = classify.limited(intervals)
 
     if unanswered:

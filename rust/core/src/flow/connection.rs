@@ -319,10 +319,11 @@ impl Connection {
             timeline.pass(piece(me.on_path(before[0].0), before[0].1, me, 0, trip));
             if let Some(o) = &sent {
                 me.follow_view();
+                let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
                 if me.view.is_some() {
-                    let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
                 } else if !sends_at_once(me, timeline.rest_ns(), t) {
+                    me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
                     timeline.retract_closed();
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));

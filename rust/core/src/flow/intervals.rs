@@ -153,6 +153,11 @@ impl Timeline {
         }
     }
 
+    /// Data that passes now had been sent by then, and waited in a queue before the tap.
+    pub fn was_under_way(&mut self, since: i64) {
+        self.rename(since, State::Idle, State::Transfer);
+    }
+
     /// No ACK released data: since its last transmission the sender had nothing more to send, and its window was no limit.
     pub fn sent_all(&mut self, since: i64) {
         self.rename(since, State::SlowStart, State::Transfer);

@@ -7,7 +7,9 @@ use super::kinds::{Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
+use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::trigger::REACTION_SLACK_NS;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
@@ -17,6 +19,16 @@ impl SenderState {
             (a, b) => a.or(b),
         };
         known.filter(|_| !self.near_sender || self.sniffed)
+    }
+
+    /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in
+    /// a queue between TCP and the tap. The application was not idle meanwhile.
+    pub fn waited_before_tap(&self, t: i64, echo: Option<u32>, timeline: &mut Timeline) {
+        let older = self.peer_tsval.zip(echo).is_some_and(|(latest, echo)| newer(latest, echo));
+        let late = t - self.peer_tsval_at > self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
+        if let (true, Some(since)) = (older && late && !self.peer_waits, self.last_advance) {
+            timeline.was_under_way(since);
+        }
     }
 
     /// From the tap to this sender, as the latest ACK of it took that shows.
