@@ -32,10 +32,19 @@ if TYPE_CHECKING:
 
 CODE = "window_limited"
 
+_BUSY = (
+    "the round trip is so short, or so much longer than the least, that a link may have been busy all the time; a capture of the air "
+    "or the bus would show it."
+)
+_REDUCED = (
+    "a loss had reduced its congestion window a round trip before, which may have been as small; a longer time without losses would "
+    "show it."
+)
+
 
 @detector(
     CODE,
-    needs=("intervals", "segments", "flows"),
+    needs=("intervals", "segments", "recoveries", "flows"),
     explains=("receiver_window", "delayed_ack"),
     saving="window",
     remedy=Remedy(
@@ -77,7 +86,8 @@ def window_limited(
     would only lengthen the queue.
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
-    count either.
+    count either, and where most of it is such time, undecided. A sender that sees by timestamps that its fast recovery was spurious
+    restores its window (RFC 4015).
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
     `edge_share`: stretches at either end with less than this share of the time are bursts apart: a finding is without them.
@@ -122,7 +132,9 @@ def window_limited(
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found
-        yield from _undecided(facts, spans.take(~full), busy[~full], {f.subject for f in found}, share, least_ns)
+        subjects = {f.subject for f in found}
+        for others, open_, why in ((full, busy, _BUSY), (busy, full, _REDUCED)):
+            yield from _undecided(facts, spans.take(~others), open_[~others], subjects, why, share, least_ns)
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
     unscaled = (facts.flow_values("packets", keys ^ 1) > 0) & (facts.flow_values("peer_window_max_bytes", keys) == 0)
@@ -135,7 +147,7 @@ def window_limited(
 
 
 def _undecided(
-    facts: Facts, spans: Rows, open_: Array, found: set[str], min_share: float, min_ns: int
+    facts: Facts, spans: Rows, open_: Array, found: set[str], why: str, min_share: float, min_ns: int
 ) -> Iterator[Undecided]:
     """Flows that would have a finding, or a longer one, with the time that is open."""
     if not open_.any():
@@ -149,8 +161,7 @@ def _undecided(
         yield facts.undecided(
             CODE,
             key[much],
-            "The sender filled the receiver's window, but the round trip is so short, or so much longer than the least, that a link may "
-            "have been busy all the time; a capture of the air or the bus would show it.",
+            f"The sender filled the receiver's window, but {why}",
             t_start_ns=np.maximum(facts.flow_values("t_start_ns", key[much]), 0),
             t_end_ns=facts.last_packet_ns(key[much]),
         )

@@ -16,11 +16,16 @@ _RECOVERY = ("rto_wait", "backoff_wait", "loss_recovery", "fast_recovery")
 def cwnd_may_limit(facts: Facts, spans: Rows) -> Array:
     """Intervals in which the congestion window, reduced by a loss, may equal the receiver's.
 
-    `spans` are rows of `intervals`. It is larger only when all that first filled the receiver's window has been acknowledged.
+    `spans` are rows of `intervals`. It is larger only when all that first filled the receiver's window has been acknowledged. A
+    sender that sees by timestamps that its fast recovery was spurious restores its window (RFC 4015): such a recovery reduces nothing.
     """
-    over = facts.rows("intervals", ["t_end_ns"], where={"state": _RECOVERY}, keys=np.unique(spans.key)).sorted_by(
+    keys = np.unique(spans.key)
+    over = facts.rows("intervals", ["t_start_ns", "t_end_ns"], where={"state": _RECOVERY}, keys=keys).sorted_by(
         "t_end_ns"
     )
+    undone = facts.rows("recoveries", ["t_end_ns", "spurious"], keys=keys).sorted_by("t_end_ns")
+    undone = undone.take((undone["spurious"] == 1) & (facts.flow_values("timestamps_agreed", undone.key) == 1))
+    over = over.take(~undone.any_between("t_end_ns", over.key, over["t_start_ns"], over["t_end_ns"]))
     loss = over.last_until("t_end_ns", spans.key, spans["t_start_ns"]) if len(over) else np.full(len(spans), -1)
     which = np.flatnonzero((loss >= 0) & (spans["state"] != "zero_window") & (spans["window_bytes"] != NULL))
     if not len(which):
