@@ -68,7 +68,7 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float =
     --------------
     A genuine expiry in `timeouts`, or a tail loss probe that was not spurious and that no expiry follows before its ACK. Fewer
     than three duplicate ACKs in a row had requested the missing byte, and no new data was sent until everything sent before
-    was acknowledged; undecided where the capture ends before that.
+    was acknowledged; undecided where the capture ends before that, unless the sender had sent its FIN.
     `quiet_ms`: no new data within this time after that ACK either: otherwise the transfer was blocked in its middle, not at its
     end. 50 ms is above a sender's reaction and below most pauses of an application.
     `handshake_factor`: away from the sender new data arrives a round trip after the ACK; this many round trips of the
@@ -118,8 +118,15 @@ class _Quiet:
         return self._facts.tap_away_from_sender(keys) & later
 
     def _new_data(self, keys: Array) -> Rows:
-        where = {"kind": ("data",), "transmission": ("first",)}
-        return self._facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=keys)
+        where = {"kind": ("data", "fin"), "transmission": ("first",)}
+        rows = self._facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns",), keys=keys)
+        return rows.take(rows["len"] > 0)
+
+    def closed(self, keys: Array, t: Array) -> Array:
+        """Whether the sender had sent its FIN by a time: no data follows it."""
+        where = {"kind": ("fin",)}
+        fins = self._facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=keys).sorted_by("t_ns")
+        return fins.any_between("t_ns", keys, np.zeros(len(keys), np.int64), t)
 
 
 def _requested(facts: Facts, keys: Array, edge: Array, t: Array) -> Array:
@@ -141,7 +148,8 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
         return
     rows, key, t = runs.rows, runs.key[which], last["t_ns"][which]
     tail, answered, _ = quiet.at_end(key, last["packet"][which], t, (last["rel_seq"] + last["flight_bytes"])[which])
-    genuine, unseen, cut = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t), answered == NULL
+    genuine, unseen = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t)
+    cut = (answered == NULL) & ~quiet.closed(key, t)
 
     def describe(i: int) -> Description:
         part, wait_s = runs.members(int(lost[i])), float(wait[i])
