@@ -36,7 +36,7 @@ from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
-from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
+from wlanlens.detection.toolkit.dupack_answers import dupack_answers, sent_before, third_dupacks
 from wlanlens.detection.toolkit.dupack_reasons import NO_FAST_RETRANSMIT, reasons_without
 from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
@@ -200,6 +200,7 @@ __all__ = [
     "reverse",
     "round_trip_samples",
     "sent_above",
+    "sent_before",
     "sent_up_to",
     "severity",
     "sniffer_doubt",
