@@ -60,9 +60,17 @@ def evident(facts: Truth, side: Side, run: Run, *, lost: bool) -> bool:
     Without timestamps it does not (the retransmission ambiguity of RFC 6298 section 3), unless a DSACK reports that a copy of
     data came twice; a SYN occupies no data. Where no ACK came to the end, the capture shows `no_answer`.
     """
-    first = run.expiries[0]
-    shows = shows_loss(facts, side, first.rel_seq) if lost else shows_copy(facts, side, first.rel_seq)
+    seq = run.expiries[0].rel_seq
+    shows = shows_loss(facts, side, seq) if lost else shows_copy(facts, side, seq) and _shows_arrival(facts, side, seq)
     return run.progress_ns is not None and shows
+
+
+def _shows_arrival(facts: Truth, side: Side, rel_seq: int) -> bool:
+    """Whether timestamps show the arrival of an earlier copy, or a later one that arrived too, which a DSACK reports."""
+    tcp = facts.world.flows[side.flow].tcp
+    d = side.data
+    came = d["delivered"] & (d["rel_seq"] <= rel_seq) & (rel_seq < d["end"])
+    return tcp is not None and (tcp.timestamps or int(came.sum()) > 1)
 
 
 def shows_loss(facts: Truth, side: Side, rel_seq: int) -> bool:
