@@ -84,6 +84,7 @@ from wlanlens.detection.toolkit.timeout_runs import (
     last_ack_lateness_ns,
     recovery_after_runs,
 )
+from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.detection.toolkit.window_time import (
     evenly_paced,
@@ -144,6 +145,7 @@ __all__ = [
     "SteadyRate",
     "TieSearch",
     "TimeoutRuns",
+    "TransferEnds",
     "Trials",
     "Undecided",
     "Value",
