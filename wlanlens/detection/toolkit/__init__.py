@@ -87,6 +87,7 @@ from wlanlens.detection.toolkit.timeout_runs import (
 from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.detection.toolkit.window_time import (
+    acked_with_pauses,
     evenly_paced,
     has_no_room,
     main_stretches,
@@ -149,6 +150,7 @@ __all__ = [
     "Trials",
     "Undecided",
     "Value",
+    "acked_with_pauses",
     "arrival_bytes_per_s",
     "bad_frame_bursts",
     "before_air_ns",
