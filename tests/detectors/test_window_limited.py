@@ -259,3 +259,13 @@ def test_a_spurious_recovery_that_timestamps_show_reduces_nothing() -> None:
         made = flows(segment_max_bytes=MSS, timestamps_agreed=stamps)
         found, open_ = run(CODE, trace(made, intervals=rows, segments=[ack(2, 999, 1)], recoveries=[episode]))
         assert (len(found), len(open_)) == counts
+
+
+@pytest.mark.parametrize(("path_ms", "counts"), [(500, (1, 0)), (5000, (0, 1))])
+def test_while_a_queue_fills_again_a_larger_window_is_no_faster(path_ms: int, counts: tuple[int, int]) -> None:
+    """World 361558: jitter holds packets, and the window fills the path for most of the time."""
+    window = {"window_bytes": 10 * MSS, "flight_bytes": 10 * MSS}
+    rows = [interval("window_limited", 0, 1000, **window), interval("full_path", 1000, 1000 + path_ms, **window)]
+    acks = [ack(1 + i, 1000 + 2 * i, 1 + (1 + i) * MSS) for i in range(path_ms // 2)]
+    found, open_ = run(CODE, trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks))
+    assert (len(found), len(open_)) == counts

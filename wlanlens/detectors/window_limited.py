@@ -25,6 +25,7 @@ from wlanlens.detection.toolkit import (
     main_stretches,
     may_be_busy,
     mean_by_length,
+    mostly_full,
 )
 from wlanlens.registry import detector
 
@@ -85,6 +86,7 @@ def window_limited(
     From the states `zero_window` and `window_limited` of `intervals`, and `delayed_ack` where the window had no room for the
     second segment. `window_limited` leaves out time in which the window keeps the path full (`full_path`): a larger window
     would only lengthen the queue. Where the ACKs come with pauses in such time, it is undecided: a link may be idle meanwhile.
+    So is time in which a queue fills again after a pause: a flow has more time on a full path than limited by the window.
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
     count either, and where most of it is such time, undecided. A sender that sees by timestamps that its fast recovery was spurious
@@ -125,15 +127,16 @@ def window_limited(
     )  # fmt: skip
     spans = spans.take(np.isin(spans["state"], ("zero_window", "window_limited")) | has_no_room(facts, spans))
     spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
+    mostly = mostly_full(spans)
     path = spans["state"] == "full_path"
     path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
-    spans = spans.take(~path)
+    spans, mostly = spans.take(~path), mostly[~path]
     if len(spans):
         segment = np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1)
         one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)
         full = cwnd_may_limit(facts, spans) & ~one
         busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
-        busy |= spans["state"] == "full_path"
+        busy |= (spans["state"] == "full_path") | (mostly & (spans["state"] == "window_limited"))
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found

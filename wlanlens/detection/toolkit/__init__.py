@@ -93,6 +93,7 @@ from wlanlens.detection.toolkit.window_time import (
     main_stretches,
     may_be_busy,
     mean_by_length,
+    mostly_full,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
@@ -192,6 +193,7 @@ __all__ = [
     "mean_by_length",
     "min_data_rtt_ns",
     "moment",
+    "mostly_full",
     "normal_tail",
     "p_value_text",
     "poisson_tail",

@@ -107,6 +107,16 @@ def acked_with_pauses(facts: Facts, spans: Rows, min_acks: int, pause_share: flo
     return np.asarray(2 * even_ns < spans["t_end_ns"] - spans["t_start_ns"])
 
 
+def mostly_full(spans: Rows) -> Array:
+    """Whether the window kept the path full for longer than it limited the flow of each interval: the queue fills again after a pause."""
+    span_ns = spans["t_end_ns"] - spans["t_start_ns"]
+    _, flow = np.unique(spans.key, return_inverse=True)
+    path, limited = (
+        np.bincount(flow, np.where(spans["state"] == s, span_ns, 0)) for s in ("full_path", "window_limited")
+    )
+    return np.asarray((path > limited)[flow])
+
+
 def has_no_room(facts: Facts, spans: Rows) -> Array:
     """Whether the window had no room for one more segment. Where the ACK at an interval's end acknowledges several, all were in flight."""
     segment = facts.flow_values("segment_max_bytes", spans.key)
