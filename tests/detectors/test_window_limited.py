@@ -266,6 +266,16 @@ def test_while_a_queue_fills_again_a_larger_window_is_no_faster(path_ms: int, co
     """World 361558: jitter holds packets, and the window fills the path for most of the time."""
     window = {"window_bytes": 10 * MSS, "flight_bytes": 10 * MSS}
     rows = [interval("window_limited", 0, 1000, **window), interval("full_path", 1000, 1000 + path_ms, **window)]
-    acks = [ack(1 + i, 1000 + 2 * i, 1 + (1 + i) * MSS) for i in range(path_ms // 2)]
-    found, open_ = run(CODE, trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks))
+    acks = [ack(2 + i, 1000 + 2 * i, 1 + (2 + i) * MSS) for i in range(path_ms // 2)]
+    made = trace(flows(segment_max_bytes=MSS), intervals=rows, segments=[ack(1, 0, 1 + MSS), *acks])
+    found, open_ = run(CODE, made)
     assert (len(found), len(open_)) == counts
+
+
+def test_the_initial_window_may_be_as_large_as_the_receivers() -> None:
+    """World 362030: the first two segments fill a window of two, and a round trip is a tenth of the connection's life."""
+    window = {"window_bytes": 2 * MSS, "flight_bytes": 2 * MSS, "rtt_ns": 400 * MS}
+    rows = [interval("window_limited", 300, 700, **window), interval("transfer", 700, 4000)]
+    for acks, counts in (([ack(1, 700, 1 + MSS)], (0, 1)), ([ack(1, 200, 1 + MSS), ack(2, 700, 1 + 2 * MSS)], (1, 0))):
+        found, open_ = run(CODE, trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks))
+        assert (len(found), len(open_)) == counts

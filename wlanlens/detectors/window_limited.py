@@ -39,8 +39,8 @@ _BUSY = (
     "or the bus would show it."
 )
 _REDUCED = (
-    "a loss had reduced its congestion window a round trip before, which may have been as small; a longer time without losses would "
-    "show it."
+    "its congestion window may have been as small: the initial one, or a loss had reduced it a round trip before; a longer time without "
+    "losses would show it."
 )
 
 
@@ -90,7 +90,7 @@ def window_limited(
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
     count either, and where most of it is such time, undecided. A sender that sees by timestamps that its fast recovery was spurious
-    restores its window (RFC 4015).
+    restores its window (RFC 4015). Nor does time before the first ACK of data: the initial window may be as large.
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
     `edge_share`: stretches at either end with less than this share of the time are bursts apart: a finding is without them.
