@@ -275,7 +275,10 @@ def test_while_a_queue_fills_again_a_larger_window_is_no_faster(path_ms: int, co
 def test_the_initial_window_may_be_as_large_as_the_receivers() -> None:
     """World 362030: the first two segments fill a window of two, and a round trip is a tenth of the connection's life."""
     window = {"window_bytes": 2 * MSS, "flight_bytes": 2 * MSS, "rtt_ns": 400 * MS}
-    rows = [interval("window_limited", 300, 700, **window), interval("transfer", 700, 4000)]
-    for acks, counts in (([ack(1, 700, 1 + MSS)], (0, 1)), ([ack(1, 200, 1 + MSS), ack(2, 700, 1 + 2 * MSS)], (1, 0))):
+    rows = [interval("window_limited", 300, 1100, **window), interval("transfer", 1100, 4000)]
+    for acks, counts in (
+        ([ack(1, 1100, 1 + MSS)], (0, 1)),
+        ([ack(1, 200, 1 + MSS), ack(2, 1100, 1 + 2 * MSS)], (1, 0)),
+    ):
         found, open_ = run(CODE, trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks))
         assert (len(found), len(open_)) == counts

@@ -141,7 +141,7 @@ def window_limited(
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found
         subjects = {f.subject for f in found}
-        for others, open_, why in ((full, busy, _BUSY), (busy, full, _REDUCED)):
+        for others, open_, why in ((full, busy, _BUSY), (busy & ~full, full, _REDUCED)):
             yield from _undecided(facts, spans.take(~others), open_[~others], subjects, why, share, least_ns)
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
