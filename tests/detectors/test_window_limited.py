@@ -280,5 +280,12 @@ def test_the_initial_window_may_be_as_large_as_the_receivers() -> None:
         ([ack(1, 1100, 1 + MSS)], (0, 1)),
         ([ack(1, 200, 1 + MSS), ack(2, 1100, 1 + 2 * MSS)], (1, 0)),
     ):
-        found, open_ = run(CODE, trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks))
+        found, open_ = run(
+            CODE,
+            trace(
+                flows(segment_max_bytes=MSS, handshake_rtt_ns=400 * MS, tap_rtt_min_ns=400 * MS),
+                intervals=rows,
+                segments=acks,
+            ),
+        )
         assert (len(found), len(open_)) == counts
