@@ -111,9 +111,8 @@ def mostly_full(spans: Rows) -> Array:
     """Whether the window kept the path full for longer than it limited the flow of each interval: the queue fills again after a pause."""
     span_ns = spans["t_end_ns"] - spans["t_start_ns"]
     _, flow = np.unique(spans.key, return_inverse=True)
-    path, limited = (
-        np.bincount(flow, np.where(spans["state"] == s, span_ns, 0)) for s in ("full_path", "window_limited")
-    )
+    path = np.bincount(flow, np.where(spans["state"] == "full_path", span_ns, 0))
+    limited = np.bincount(flow, np.where(np.isin(spans["state"], ("window_limited", "zero_window")), span_ns, 0))
     return np.asarray((path > limited)[flow])
 
 
