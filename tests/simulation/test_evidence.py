@@ -73,3 +73,9 @@ def test_duplicate_acks_that_report_a_copy_and_a_hole_count(tmp_path: Path) -> N
     """World 361339: the third one answers a tail loss probe, with SACK."""
     (found,) = events(tmp_path, 361339, "missing_fast_retransmit")
     assert found.values["runs_count"] == 11
+
+
+def test_a_copy_that_the_devices_queue_drops_answers_no_duplicate_acks(tmp_path: Path) -> None:
+    """World 363273: the queue is full when the sender goes back N."""
+    (found,) = events(tmp_path, 363273, "missing_fast_retransmit")
+    assert found.values["runs_count"] == 2

@@ -38,7 +38,9 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     if any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events):
         return None
     acked, timeouts = side.reached_ns(seq + 1), [e["t_ns"] for e in side.events if e["what"] == "timeout"]
-    copies = d["t_made_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] >= t_ns)]
+    # What its own device's queue drops never leaves the host.
+    leaves = (d["rel_seq"] == seq) & ((d["t_tap_ns"] >= 0) | d["under_way"])
+    copies = d["t_made_ns"][leaves & (d["t_made_ns"] >= t_ns)]
     if (~np.isin(copies, timeouts) & (copies < (acked or 1 << 62))).any():
         return None
     if seq == 1 and max(int((x["rel_seq"] == 0).sum()) for x in (d, b)) > 1:
@@ -61,5 +63,5 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     # A copy sent after the segment that this ACK answers was still under way then: the sender had retransmitted it.
     answers = (d["rel_seq"] < seq) & (d["end"] >= seq) & (d["t_made_ns"] < (first or 0))
     since = int(d["t_made_ns"][answers].max(initial=0))
-    again = (d["rel_seq"] == seq) & (d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < came[2])
+    again = leaves & (d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < came[2])
     return None if again.any() else int(came[2])
