@@ -54,18 +54,21 @@ def test_waits_of_different_lengths_are_undecided() -> None:
     assert len(run(CODE, trace(FLOWS, segments=rows[:-1]), even_share=2.0)[0]) == 1
 
 
-def first_alone(next_rtt_ms: float = 6.0, next_len: int = MSS) -> list[dict[str, object]]:
-    """A connection's first segment waits for its ACK, and the next two take a round trip of this length."""
+def first_alone(next_rtt_ms: float = 5.0, next_len: int = MSS, each: bool = False) -> list[dict[str, object]]:
+    """A connection's first segment waits for its ACK, and the next two take a round trip of this length. `each` has an ACK."""
     rows = lone(count=1)
     rows[-1]["len"] = next_len
     t, rtt = 1000.0 + 105.0 + 0.02, {"rtt_ns": int(next_rtt_ms * MS)}
     rows.append(data(4, t, 1 + MSS + next_len, peer_window_bytes=32_768))
-    rows.append(ack(5, t + next_rtt_ms, 1 + MSS + next_len, **rtt))
+    if each:
+        rows.append(ack(5, t + next_rtt_ms, 1 + MSS + next_len, flight_bytes=MSS, **rtt))
     return [*rows, ack(6, t + next_rtt_ms, 1 + 2 * MSS + next_len, **rtt)]
 
 
 def test_the_first_segment_counts_alone_on_a_calm_path() -> None:
     assert codes(first_alone()) == [pytest.approx(0.1)]
+    # A receiver that acknowledges each segment had not delayed the first one (world 360019).
+    assert codes(first_alone(each=True)) == []
 
 
 def test_the_answer_to_a_second_syn_ack_is_no_duplicate_of_data() -> None:

@@ -51,6 +51,12 @@ def test_the_answer_may_wait_in_the_queue_before_the_tap() -> None:
     assert run(CODE, trace(segments=rows)) == ([], [])
 
 
+def test_the_answer_may_leave_the_queue_after_the_ack_of_new_data() -> None:
+    """World 361081: what was missing came late, and TCP had retransmitted it."""
+    rows = [data(1, 0, HOLE), *dupacks(), ack(60, 104, HOLE + MSS), again(61, 180, HOLE, trigger="fast")]
+    assert run(CODE, trace(segments=rows)) == ([], [])
+
+
 def test_a_timer_as_fast_as_a_fast_retransmit_is_not_wrong() -> None:
     rows = [*above(3), *dupacks(), again(60, 115, HOLE, trigger="rto"), ack(61, 130, HOLE + MSS)]
     assert run(CODE, trace(segments=rows)) == ([], [])
@@ -98,16 +104,11 @@ def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
     return [data(1, 0, HOLE), stood, first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
 
 
-def test_a_retransmission_is_lost_when_later_data_is_answered() -> None:
-    expiry = timeout(40, 60, rel_seq=HOLE - MSS, flight_bytes=3 * MSS)
-    rows = [*resent_in_a_row(data(41, 61, HOLE + 4 * MSS)), ack(70, 400, HOLE + MSS)]
-    found, _ = run(CODE, trace(segments=rows, timeouts=[expiry]))
-    assert [f.values["reason"] for f in found] == ["after_timeout"]
-
-
-def test_a_retransmission_after_three_segments_is_in_flight() -> None:
-    between = [data(41 + i, 61, HOLE + (i + 2) * MSS) for i in range(3)]
-    assert run(CODE, trace(segments=resent_in_a_row(*between))) == ([], [])
+def test_a_retransmission_under_way_is_the_answer() -> None:
+    """Whether it is lost shows only later: one or three segments before it (world 361050)."""
+    for count in (1, 3):
+        between = [data(41 + i, 61, HOLE + (i + 2) * MSS) for i in range(count)]
+        assert run(CODE, trace(segments=resent_in_a_row(*between))) == ([], [])
 
 
 def test_dupacks_may_answer_data_before_the_retransmission() -> None:
@@ -231,3 +232,14 @@ def test_undecided_where_the_capture_ends_while_the_segment_is_missing() -> None
     found, (open_,) = run(CODE, trace(segments=[*above(3), *dupacks()]))
     assert not found
     assert "sender's own queue" in open_.sentence
+
+
+def test_undecided_where_the_capture_ends_sooner_than_an_answer_may_leave_the_queue() -> None:
+    """World 361121: retransmissions wait for 100 ms in the sender's queue."""
+    late = [data(1, 0, HOLE - 9 * MSS), *dupacks(), ack(60, 104, HOLE + MSS), again(61, 202, HOLE, trigger="fast")]
+    last = [{**row, "packet": row["packet"] + 50, "rel_ack": HOLE + 9 * MSS} for row in dupacks(300)]  # type: ignore[operator]
+    for end_ms, undecided in ((340, 1), (500, 0)):
+        rows = [*late, *last, ack(150, 310, HOLE + 10 * MSS), ack(151, end_ms, HOLE + 11 * MSS)]
+        made = trace(flows(t_end_ns=end_ms * MS), segments=rows)
+        found, open_ = run(CODE, made)
+        assert (len(found), len(open_)) == (1 - undecided, undecided)

@@ -80,6 +80,24 @@ def test_a_tail_loss_probe_is_no_reaction_to_a_loss() -> None:
     assert finding.values["losses_count"] == len(LOST)
 
 
+def test_a_tap_that_missed_packets_does_not_number_copies() -> None:
+    """World 350002: a queue before the tap drops the rest of the first window."""
+    rows = started(LOST)
+    for row in rows:
+        row.pop("copy", None)
+    assert [f.values["losses_count"] for f in run(CODE, trace(flows(), segments=rows))[0]] == [len(LOST)]
+
+
+@pytest.mark.parametrize(("spurious", "counts"), [(False, (1, 0)), (None, (0, 1))])
+def test_retransmissions_of_undecided_trigger(spurious: bool | None, counts: tuple[int, int]) -> None:
+    """Those that were needed show losses; where that is unknown, too, so is the case."""
+    rows = started(LOST)
+    for row in [row for row in rows if row["transmission"] == "retransmission"][1:]:
+        row |= {"spurious": spurious, "trigger": "undecided"}
+    findings, open_ = run(CODE, trace(flows(), segments=rows))
+    assert (len(findings), len(open_)) == counts
+
+
 @pytest.mark.parametrize(("trigger", "counts"), [("sack", True), ("go_back_n", False)])
 def test_what_later_arrivals_asked_for_was_lost_unless_shown_otherwise(trigger: str, counts: bool) -> None:
     """All but the first: whether they were spurious is unknown. A timer retransmits what had arrived, too."""

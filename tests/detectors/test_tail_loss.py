@@ -146,3 +146,24 @@ def test_without_an_ack_nobody_knows_whether_the_transfer_ended() -> None:
     rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto")]
     expiry = timeout(10, 1200, flight_bytes=3 * MSS, progress_ns=None, progress_packet=None)
     assert run(CODE, trace(timeouts=[expiry], segments=rows)) == ([], [])
+
+
+def test_a_fin_shows_the_end_where_the_capture_ends_first() -> None:
+    """Nothing follows it; without it, more may have."""
+    fin = {**data(4, 1000, 1 + 3 * MSS), "kind": "fin"}
+    for last, counts in ((fin, (1, 0)), (data(4, 1000, 1 + 3 * MSS), (0, 1))):
+        rows = [
+            *sent()[:3],
+            last,
+            ack(5, 1020, 1 + MSS),
+            again(10, 1200, 1 + MSS, trigger="rto"),
+            ack(11, 1220, 1 + 2 * MSS),
+        ]
+        found, open_ = run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows))
+        assert (len(found), len(open_)) == counts
+
+
+def test_a_last_segment_with_the_fin_is_new_data() -> None:
+    late = {**data(12, 1230, END), "kind": "fin"}
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), late]
+    assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])

@@ -237,3 +237,55 @@ def test_slow_reader() -> None:
 )
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)
+
+
+@pytest.mark.parametrize(("train", "undecided"), [(1, 0), (10, 1)])
+def test_a_full_path_whose_acks_pause_is_undecided(train: int, undecided: int) -> None:
+    """Ten segments in each round trip of 20 ms, acknowledged evenly, or by a train of ACKs (world 360032)."""
+    window = {"window_bytes": 10 * MSS, "flight_bytes": 10 * MSS, "rtt_ns": 20 * MS}
+    at_ms = [1000 + 2 * train * (i // train) + 0.1 * (i % train) for i in range(1000)]
+    acks = [ack(1 + i, t, 1 + (1 + i) * MSS) for i, t in enumerate(at_ms)]
+    made = trace(flows(segment_max_bytes=MSS), intervals=[interval("full_path", 1000, 3000, **window)], segments=acks)
+    found, open_ = run(CODE, made)
+    assert (found, len(open_)) == ([], undecided)
+
+
+def test_a_spurious_recovery_that_timestamps_show_reduces_nothing() -> None:
+    """World 360026: the sender restores its window."""
+    window = {"window_bytes": 4 * MSS, "flight_bytes": 4 * MSS}
+    rows = [interval("fast_recovery", 0, 1000), interval("window_limited", 1000, 9000, **window)]
+    episode = {"packet": 1, "t_start_ns": 0, "t_end_ns": 1000 * MS, "recover_rel_seq": 1, "spurious": True}
+    for stamps, counts in ((True, (1, 0)), (False, (0, 1))):
+        made = flows(segment_max_bytes=MSS, timestamps_agreed=stamps)
+        found, open_ = run(CODE, trace(made, intervals=rows, segments=[ack(2, 999, 1)], recoveries=[episode]))
+        assert (len(found), len(open_)) == counts
+
+
+@pytest.mark.parametrize(("path_ms", "counts"), [(500, (1, 0)), (5000, (0, 1))])
+def test_while_a_queue_fills_again_a_larger_window_is_no_faster(path_ms: int, counts: tuple[int, int]) -> None:
+    """World 361558: jitter holds packets, and the window fills the path for most of the time."""
+    window = {"window_bytes": 10 * MSS, "flight_bytes": 10 * MSS}
+    rows = [interval("window_limited", 0, 1000, **window), interval("full_path", 1000, 1000 + path_ms, **window)]
+    acks = [ack(2 + i, 1000 + 2 * i, 1 + (2 + i) * MSS) for i in range(path_ms // 2)]
+    made = trace(flows(segment_max_bytes=MSS), intervals=rows, segments=[ack(1, 0, 1 + MSS), *acks])
+    found, open_ = run(CODE, made)
+    assert (len(found), len(open_)) == counts
+
+
+def test_the_initial_window_may_be_as_large_as_the_receivers() -> None:
+    """World 362030: the first two segments fill a window of two, and a round trip is a tenth of the connection's life."""
+    window = {"window_bytes": 2 * MSS, "flight_bytes": 2 * MSS, "rtt_ns": 400 * MS}
+    rows = [interval("window_limited", 300, 1100, **window), interval("transfer", 1100, 4000)]
+    for acks, counts in (
+        ([ack(1, 1100, 1 + MSS)], (0, 1)),
+        ([ack(1, 200, 1 + MSS), ack(2, 1100, 1 + 2 * MSS)], (1, 0)),
+    ):
+        found, open_ = run(
+            CODE,
+            trace(
+                flows(segment_max_bytes=MSS, handshake_rtt_ns=400 * MS, tap_rtt_min_ns=400 * MS),
+                intervals=rows,
+                segments=acks,
+            ),
+        )
+        assert (len(found), len(open_)) == counts

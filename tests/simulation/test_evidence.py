@@ -51,3 +51,31 @@ def test_a_queue_of_other_flows_need_not_be_found_as_overshot(tmp_path: Path) ->
 def test_a_tail_that_never_left_the_device_is_none(tmp_path: Path) -> None:
     """World 73004: the device's queue drops the first copy, and a probe is the first to pass the tap."""
     assert all(f.t_start_ns >= 0 for f in events(tmp_path, 73004, "tail_loss"))
+
+
+def test_a_window_filled_by_held_packets_need_not_be_found(tmp_path: Path) -> None:
+    """World 360051: the sender's device holds packets for 150 ms, and their ACKs come just before the window is free."""
+    (found,) = events(tmp_path, 360051, "window_limited")
+    assert found.confidence == MAY_BE_MISSED
+
+
+def test_a_file_that_the_end_of_the_run_cuts_has_no_lost_tail(tmp_path: Path) -> None:
+    """World 360243: 102 400 bytes in 98 s at 8700 bit/s."""
+    assert events(tmp_path, 360243, "tail_loss") == []
+
+
+def test_without_dsack_a_lost_ack_explains_the_answer_to_a_lone_copy(tmp_path: Path) -> None:
+    """World 360209: timestamps alone show which copy is answered, not that the first was lost."""
+    assert {f.confidence for f in events(tmp_path, 360209, "tail_loss")} == {MAY_BE_MISSED}
+
+
+def test_duplicate_acks_that_report_a_copy_and_a_hole_count(tmp_path: Path) -> None:
+    """World 361339: the third one answers a tail loss probe, with SACK."""
+    (found,) = events(tmp_path, 361339, "missing_fast_retransmit")
+    assert found.values["runs_count"] == 11
+
+
+def test_a_copy_that_the_devices_queue_drops_answers_no_duplicate_acks(tmp_path: Path) -> None:
+    """World 363273: the queue is full when the sender goes back N."""
+    (found,) = events(tmp_path, 363273, "missing_fast_retransmit")
+    assert found.values["runs_count"] == 2

@@ -65,9 +65,7 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
 @pytest.mark.parametrize(
     ("scenario", "seed", "code"),
     [
-        ("bursty_errors", 12, "missing_fast_retransmit"),  # a lost go-back-N copy, and duplicates of data sent after it
         ("congestion_cycles", 7, "missing_fast_retransmit"),  # the timer sends the segment, within a round trip
-        ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
         ("long_path", 14, "window_limited"),  # half a congestion window of twice the receiver's fills that as well
         ("long_path", 17, "window_limited"),  # ACKs that waited for a lost segment say nothing about the path
     ],

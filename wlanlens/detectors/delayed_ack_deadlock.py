@@ -94,7 +94,8 @@ def delayed_ack_deadlock(
     `calm_ms`: twice the longest timer after a retransmission the receiver has no holes to fill.
     `min_waits_count`: at least this many; a single one may be a frame that was late on the air.
     `around_count`, `calm_factor`: a connection's first segment counts alone where its wait is this many times as long as the median
-    delay of as many round trips after it, of two at least (one may be a delayed ACK, too): the path does not make ACKs that late.
+    delay of as many round trips after it, of two at least (one may be a delayed ACK, too, unless it acknowledges several segments):
+    the path does not make ACKs that late. A receiver that acknowledges most of these segments one by one had not delayed the first.
     `rtt_share`: and at least this share of the shortest round trip, as far as the queues of any path vary.
     The same holds beside other connections between the same hosts whose ACKs are late meanwhile: undecided.
     `waited_share`: of the lone segments after which the sender continued, at least this share waited: a timer delays all but

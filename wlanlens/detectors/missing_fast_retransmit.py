@@ -27,6 +27,7 @@ from wlanlens.detection.toolkit import (
     latest_before,
     moment,
     reasons_without,
+    sent_before,
     third_dupacks,
     times,
 )
@@ -76,10 +77,9 @@ def missing_fast_retransmit(
     How it decides
     --------------
     The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or after
-    it and before new data is acknowledged: nothing else causes it, and a long queue before the tap may delay it. The timer's
+    it: nothing else causes it, and a long queue before the tap may delay it until after the ACK of new data. The timer's
     retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
-    retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. An
-    earlier one is no longer in flight, outside fast recovery, where the third duplicate ACK answers data sent after it. A fast
+    retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
     `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
     20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
@@ -96,7 +96,8 @@ def missing_fast_retransmit(
 
     What fools it
     -------------
-    On a path that reorders, data overtakes a retransmission, which then counts as lost. Window updates and keep-alives
+    A retransmission that may be under way, sent after the segment that the first ACK answers, is the answer, also if it is lost: that
+    shows only later. Window updates and keep-alives
     repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
     retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
     are answered with ACKs of byte 1, which ask for nothing. Away from the sender the retransmission comes later or never, and the
@@ -123,17 +124,17 @@ def missing_fast_retransmit(
     wait = np.maximum((rtt * wait_rtts).astype(np.int64), int(min_wait_ms * 1e6))
     acks = facts.cached(Acks)
     began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
-    since = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"])) - 2 * wait
+    since = sent_before(third, copies, np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"])))
     recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).sorted_by("t_start_ns")
     entered = latest_before(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
     since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
-    sent, by_timer = dupack_answers(facts, third, copies, since)
+    sent, by_timer = dupack_answers(third, copies, since)
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
     # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission; after a timeout the timer.
     by_timer |= third["phase"] == "loss"
     late = sent > third["t_ns"] + wait
-    missing = (sent == NULL) | (late & (acked != NULL) & (sent >= acked)) | (by_timer & (sent > third["t_ns"]))
+    missing = (sent == NULL) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
     if away.any():
         yield facts.undecided(
@@ -151,6 +152,12 @@ def missing_fast_retransmit(
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
     # After a timeout the sender waits for the timer; otherwise its retransmission may still be to come.
     cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
+    # An answer may leave the queue before the tap as late as the latest one did.
+    answered = np.where(by_timer | (sent == NULL), 0, sent - third["t_ns"])
+    names, flow = np.unique(third.key, return_inverse=True)
+    latest = np.zeros(len(names), np.int64)
+    np.maximum.at(latest, flow, answered)
+    cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     wrong = missing & (reason == "") & ((sent == NULL) | late)
     if cut.any():

@@ -11,7 +11,9 @@ from wlanlens.detection.toolkit import (
     DUPACK_THRESHOLD,
     NULL,
     Acks,
+    Array,
     Cases,
+    CwndReductions,
     Description,
     Facts,
     Finding,
@@ -111,7 +113,7 @@ def repeated_fast_retransmit(
             rows.key[again],
             "The sender reduced cwnd again after a spurious fast recovery, which its timestamps may have let it undo.",
             t_start_ns=t[again - 1],
-            t_end_ns=t[again],
+            t_end_ns=_ends_ns(facts, cuts, again),
         )
     first, length = key_groups(np.cumsum(~np.concatenate(([False], repeated))))
     chains = np.flatnonzero(length > 1)
@@ -119,13 +121,7 @@ def repeated_fast_retransmit(
         return
     begin, last = first[chains], first[chains] + length[chains] - 1
     keys = rows.key[begin]
-    acks = facts.cached(Acks)
-    reached = acks.t_ns(acks.first_covering(keys, point[last]))
-    ends = np.where(reached != NULL, reached, facts.last_packet_ns(keys))
-    # The cost of a timeout that follows belongs to other findings.
-    after = np.minimum(last + 1, len(rows) - 1)
-    timed_out = (after > last) & (rows.key[after] == keys) & ~cuts.fast[after] & (t[after] < ends)
-    ends = np.maximum(np.where(timed_out, t[after], ends), t[last])
+    ends = _ends_ns(facts, cuts, last)
     cost_s = (ends - t[begin + 1]) / 1e9
 
     def describe(i: int) -> Description:
@@ -145,3 +141,14 @@ def repeated_fast_retransmit(
 
     cases = Cases(facts, CODE, keys, t[begin], ends, cost_s, rows["packet"][begin])
     yield from cases.findings(describe, what="repeated cwnd reductions")
+
+
+def _ends_ns(facts: Facts, cuts: CwndReductions, last: Array) -> Array:
+    """When everything sent before each reduction was acknowledged, or the timer expired: that cost belongs to other findings."""
+    acks, rows, t = facts.cached(Acks), cuts.rows, cuts.rows["t_ns"]
+    keys = rows.key[last]
+    reached = acks.t_ns(acks.first_covering(keys, cuts.recovery_point[last]))
+    ends = np.where(reached != NULL, reached, facts.last_packet_ns(keys))
+    after = np.minimum(last + 1, len(rows) - 1)
+    timed_out = (after > last) & (rows.key[after] == keys) & ~cuts.fast[after] & (t[after] < ends)
+    return np.maximum(np.where(timed_out, t[after], ends), t[last])

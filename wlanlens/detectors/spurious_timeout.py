@@ -114,10 +114,12 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
 
 def _of_unknown_timer(facts: Facts) -> Iterator[Undecided]:
     """Spurious copies of a lone segment: an expiry and a tail loss probe look alike (RFC 8985 section 7.3)."""
-    columns = ["t_ns", "rel_seq", "len", "since_previous_ns", "spurious"]
-    where = {"trigger": ("undecided",), "trigger_evidence": ("timer_expired",)}
-    copies = facts.rows("segments", columns, where=where, valid=("t_ns", "since_previous_ns"))
-    copies = copies.take((copies["spurious"] == 1) & (copies["rel_seq"] > 0))
+    columns = ["t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes", "dupacks", "trigger_evidence"]
+    copies = facts.rows("segments", columns, where={"trigger": ("undecided",)}, valid=("t_ns", "since_previous_ns"))
+    # Nothing else retransmits the only segment in flight before a duplicate ACK comes, whenever it does.
+    lone = (copies["flight_bytes"] == copies["len"]) & (copies["dupacks"] == 0)
+    by_timer = (copies["trigger_evidence"] == "timer_expired") | lone
+    copies = copies.take((copies["spurious"] == 1) & (copies["rel_seq"] > 0) & by_timer)
     if not len(copies):
         return
     acks = facts.cached(Acks)

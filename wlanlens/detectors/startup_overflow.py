@@ -32,6 +32,9 @@ CODE = "startup_overflow"
 #: Triggers of retransmissions that react to a loss.
 _REACTIONS = ("rto", "go_back_n", "fast", "partial_ack", "sack")
 
+_FREQUENT = "later losses are so frequent that chance explains these, too, or so much was lost between them as by a burst of errors."
+_UNKNOWN = "nothing shows what caused some of the retransmissions, and so whether these segments had been lost."
+
 
 def _phrase(finding: Finding) -> str:
     packets = finding.values.get("buffer_packets")
@@ -81,6 +84,7 @@ def startup_overflow(
     --------------
     From the losses whose first copy was sent before the sender's first retransmission; a tail loss probe is no reaction to a loss.
     A fast retransmission or one of SACK counts where nothing shows whether it was spurious: what follows tells chance from a queue.
+    One that was needed counts whatever caused it; with fewer of these, one of which both is unknown makes the case undecided.
     `min_losses_count`: two may be chance; three duplicate ACKs also make TCP react.
     `chance_share`: with the rest of the connection's frequency of loss episodes, this many losses so close together have at most
     this probability (binomial, one episode added to the rest): one of 1000 connections with random losses.
@@ -111,7 +115,7 @@ def startup_overflow(
     valid = ("t_ns", "rel_seq")
     copies = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "copy", "since_previous_ns", "spurious", "trigger", "lost_before_tap"],
+        ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "trigger", "lost_before_tap"],
         where={"transmission": ("retransmission",), "trigger": (*_REACTIONS, "undecided")},
         valid=valid,
     )
@@ -125,11 +129,17 @@ def startup_overflow(
     cases: list[FirstLosses] = []
     unseen: list[int] = []
     frequent: list[FirstLosses] = []
+    unknown: list[FirstLosses] = []
     for key in keys.tolist():
         repeated, data = copies.of_key(key), sent.of_key(key)
-        mine = repeated.take(np.isin(repeated["trigger"], _REACTIONS))
-        reaction = int((mine if len(mine["t_ns"]) else repeated)["t_ns"][0])
+        reacts = np.isin(repeated["trigger"], _REACTIONS)
+        reaction = int(repeated["t_ns"][reacts][0] if reacts.any() else repeated["t_ns"][0])
+        # A retransmission that was needed shows a loss, whatever caused it.
+        mine = repeated.take(reacts | (repeated["spurious"] == 0))
         first = first_losses(mine, reaction)
+        open_ = len(first) < min_losses_count
+        if open_:
+            first = first_losses(mine := repeated, reaction, maybe=True)
         if len(first) >= min_losses_count:
             back = acks.of_key(key ^ 1)
             case = judge_first_losses(
@@ -140,19 +150,20 @@ def startup_overflow(
             full = case.queue_ns > 0 and ceiling_share * case.ceiling_ns <= case.queue_ns
             thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
             if full and case.flight_before <= before_share * case.flight:
-                (cases if thinned and case.p_value <= chance_share else frequent).append(case)
+                clear = thinned and case.p_value <= chance_share
+                (frequent if not clear else unknown if open_ else cases).append(case)
         elif unseen_losses(data, repeated, reaction) >= min_losses_count:
             unseen.append(key)
     yield from _findings(facts, cases)
-    if frequent:
-        yield facts.undecided(
-            CODE,
-            np.array([case.key for case in frequent]),
-            "The first losses came when the queue was longest, but later losses are so frequent that chance explains these, too, or so "
-            "much was lost between them as by a burst of errors.",
-            t_start_ns=np.array([case.t_start_ns for case in frequent]),
-            t_end_ns=np.array([case.t_whole_ns for case in frequent]),
-        )
+    for doubtful, why in ((frequent, _FREQUENT), (unknown, _UNKNOWN)):
+        if doubtful:
+            yield facts.undecided(
+                CODE,
+                np.array([case.key for case in doubtful]),
+                f"The first losses came when the queue was longest, but {why}",
+                t_start_ns=np.array([case.t_start_ns for case in doubtful]),
+                t_end_ns=np.array([case.t_whole_ns for case in doubtful]),
+            )
     if unseen:
         yield facts.undecided(
             CODE,

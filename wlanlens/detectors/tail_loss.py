@@ -9,19 +9,15 @@ from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     TIMERS,
-    Acks,
-    Array,
     Cases,
     Description,
     Facts,
     Finding,
-    Rows,
     TimeoutRuns,
+    TransferEnds,
     Undecided,
     duration,
     moment,
-    sent_up_to,
-    third_dupacks,
 )
 from wlanlens.registry import detector
 
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 CODE = "tail_loss"
-_NEVER = 2**62
 
 _UNSEEN = (
     "more data followed, and away from the sender the capture does not show whether a copy of it was lost before the tap; "
@@ -68,7 +63,7 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float =
     --------------
     A genuine expiry in `timeouts`, or a tail loss probe that was not spurious and that no expiry follows before its ACK. Fewer
     than three duplicate ACKs in a row had requested the missing byte, and no new data was sent until everything sent before
-    was acknowledged; undecided where the capture ends before that.
+    was acknowledged; undecided where the capture ends before that, unless the sender had sent its FIN.
     `quiet_ms`: no new data within this time after that ACK either: otherwise the transfer was blocked in its middle, not at its
     end. 50 ms is above a sender's reaction and below most pauses of an application.
     `handshake_factor`: away from the sender new data arrives a round trip after the ACK; this many round trips of the
@@ -86,54 +81,13 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float =
     RFC 8985 section 7 (tail loss probe), RFC 6298, RFC 5681 section 3.2.
     """
     facts = Facts.of(trace)
-    quiet = _Quiet(facts, int(quiet_ms * 1e6), handshake_factor)
+    quiet = TransferEnds(facts, int(quiet_ms * 1e6), handshake_factor)
     runs = facts.cached(TimeoutRuns)
     yield from _by_timer(facts, runs, quiet)
     yield from _by_probe(facts, runs, quiet)
 
 
-class _Quiet:
-    """Decides whether a transfer ended."""
-
-    def __init__(self, facts: Facts, quiet_ns: int, handshake_factor: float) -> None:
-        self._facts, self._quiet_ns, self._factor = facts, quiet_ns, handshake_factor
-
-    def at_end(self, keys: Array, packet: Array, t: Array, end: Array) -> tuple[Array, Array, Array]:
-        """Whether no new data was sent from `t`, the time of a retransmission, until byte `end` was acknowledged and the quiet time
-        after that, and three duplicate ACKs had not requested the left edge; time (`NULL`: never) and packet of that ACK."""
-        facts, acks = self._facts, self._facts.cached(Acks)
-        covering = acks.first_covering(keys, sent_up_to(facts, keys, end))
-        answered = acks.t_ns(covering)
-        rtt = facts.flow_values("handshake_rtt_ns", keys)
-        away = facts.tap_away_from_sender(keys) & (rtt != NULL)
-        quiet = self._quiet_ns + np.where(away, (self._factor * rtt).astype(np.int64), 0)
-        until = np.where(answered == NULL, _NEVER, answered + quiet)
-        newer = self._new_data(keys).any_between("t_ns", keys, t + 1, until)
-        edge = acks.highest_before(keys, packet)
-        return ~newer & ~_requested(facts, keys, edge, t), answered, acks.packet(covering)
-
-    def may_be_unseen(self, keys: Array, t: Array) -> Array:
-        """Whether the tap is away from the sender and new data came later: a copy of it may have been lost before the tap."""
-        later = self._new_data(keys).any_between("t_ns", keys, t + 1, np.full(len(keys), _NEVER))
-        return self._facts.tap_away_from_sender(keys) & later
-
-    def _new_data(self, keys: Array) -> Rows:
-        where = {"kind": ("data",), "transmission": ("first",)}
-        return self._facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=keys)
-
-
-def _requested(facts: Facts, keys: Array, edge: Array, t: Array) -> Array:
-    """Whether three duplicate ACKs had requested this byte before this time."""
-    third = third_dupacks(facts).sorted_by("rel_ack", "t_ns")
-    if not len(third):
-        return np.zeros(len(keys), bool)
-    again = (third.key[1:] == third.key[:-1]) & (third["rel_ack"][1:] == third["rel_ack"][:-1])
-    third = third.take(~np.concatenate(([False], again)))
-    at = np.maximum(third.last_until("rel_ack", keys, edge), 0)
-    return np.asarray((third.key[at] == keys) & (third["rel_ack"][at] == edge) & (third["t_ns"][at] <= t))
-
-
-def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
+def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: TransferEnds) -> Iterator[Finding | Undecided]:
     last = runs.rows.take(runs.last)
     # Without an ACK to the end nobody can say whether the application had more to send: that is no_answer.
     which = np.flatnonzero(runs.answered & ~runs.spurious[runs.last] & (last["rel_seq"] > 0))
@@ -141,7 +95,8 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
         return
     rows, key, t = runs.rows, runs.key[which], last["t_ns"][which]
     tail, answered, _ = quiet.at_end(key, last["packet"][which], t, (last["rel_seq"] + last["flight_bytes"])[which])
-    genuine, unseen, cut = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t), answered == NULL
+    genuine, unseen = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t)
+    cut = (answered == NULL) & ~quiet.closed(key, t)
 
     def describe(i: int) -> Description:
         part, wait_s = runs.members(int(lost[i])), float(wait[i])
@@ -169,7 +124,7 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
             yield facts.undecided(CODE, runs.key[n], text, t_start_ns=runs.t_start_ns[n], t_end_ns=runs.t_end_ns[n])
 
 
-def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
+def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: TransferEnds) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes", "trigger"],

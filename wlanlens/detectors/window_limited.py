@@ -15,6 +15,7 @@ from wlanlens.detection.toolkit import (
     Finding,
     Rows,
     Undecided,
+    acked_with_pauses,
     bit_rate,
     cwnd_may_limit,
     duration,
@@ -24,6 +25,7 @@ from wlanlens.detection.toolkit import (
     main_stretches,
     may_be_busy,
     mean_by_length,
+    mostly_full,
 )
 from wlanlens.registry import detector
 
@@ -32,10 +34,19 @@ if TYPE_CHECKING:
 
 CODE = "window_limited"
 
+_BUSY = (
+    "the round trip is so short, or so much longer than the least, that a link may have been busy all the time; a capture of the air "
+    "or the bus would show it."
+)
+_REDUCED = (
+    "its congestion window may have been as small: the initial one, or a loss had reduced it a round trip before; a longer time without "
+    "losses would show it."
+)
+
 
 @detector(
     CODE,
-    needs=("intervals", "segments", "flows"),
+    needs=("intervals", "segments", "recoveries", "flows"),
     explains=("receiver_window", "delayed_ack"),
     saving="window",
     remedy=Remedy(
@@ -74,10 +85,12 @@ def window_limited(
     --------------
     From the states `zero_window` and `window_limited` of `intervals`, and `delayed_ack` where the window had no room for the
     second segment. `window_limited` leaves out time in which the window keeps the path full (`full_path`): a larger window
-    would only lengthen the queue.
+    would only lengthen the queue. Where the ACKs come with pauses in such time, it is undecided: a link may be idle meanwhile.
+    So is time in which a queue fills again after a pause: a flow has more time on a full path than limited by the window.
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
-    count either.
+    count either, and where most of it is such time, undecided. A sender that sees by timestamps that its fast recovery was spurious
+    restores its window (RFC 4015). Nor does time before the first ACK of data: the initial window may be as large.
     `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
     is the shortest delayed ACK with its round trip.
     `edge_share`: stretches at either end with less than this share of the time are bursts apart: a finding is without them.
@@ -110,19 +123,26 @@ def window_limited(
             "t_start_ns", "t_end_ns", "state", "first_packet", "last_packet", "acked_bytes", "flight_bytes",
             "window_bytes", "rtt_ns", "rtt_min_ns",
         ],
-        where={"state": ("zero_window", "window_limited", "delayed_ack")},
+        where={"state": ("zero_window", "window_limited", "delayed_ack", "full_path")},
     )  # fmt: skip
-    spans = spans.take((spans["state"] != "delayed_ack") | has_no_room(facts, spans))
+    spans = spans.take(np.isin(spans["state"], ("zero_window", "window_limited")) | has_no_room(facts, spans))
     spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
+    mostly = mostly_full(spans)
+    path = spans["state"] == "full_path"
+    path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
+    spans, mostly = spans.take(~path), mostly[~path]
     if len(spans):
         segment = np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1)
         one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)
         full = cwnd_may_limit(facts, spans) & ~one
         busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
+        busy |= (spans["state"] == "full_path") | (mostly & (spans["state"] == "window_limited"))
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found
-        yield from _undecided(facts, spans.take(~full), busy[~full], {f.subject for f in found}, share, least_ns)
+        subjects = {f.subject for f in found}
+        for others, open_, why in ((full, busy, _BUSY), (busy & ~full, full, _REDUCED)):
+            yield from _undecided(facts, spans.take(~others), open_[~others], subjects, why, share, least_ns)
     yield from facts.undecided_without_acks(CODE)
     keys = facts.complete_data_keys(min_flow_bytes)
     unscaled = (facts.flow_values("packets", keys ^ 1) > 0) & (facts.flow_values("peer_window_max_bytes", keys) == 0)
@@ -135,7 +155,7 @@ def window_limited(
 
 
 def _undecided(
-    facts: Facts, spans: Rows, open_: Array, found: set[str], min_share: float, min_ns: int
+    facts: Facts, spans: Rows, open_: Array, found: set[str], why: str, min_share: float, min_ns: int
 ) -> Iterator[Undecided]:
     """Flows that would have a finding, or a longer one, with the time that is open."""
     if not open_.any():
@@ -149,8 +169,7 @@ def _undecided(
         yield facts.undecided(
             CODE,
             key[much],
-            "The sender filled the receiver's window, but the round trip is so short, or so much longer than the least, that a link may "
-            "have been busy all the time; a capture of the air or the bus would show it.",
+            f"The sender filled the receiver's window, but {why}",
             t_start_ns=np.maximum(facts.flow_values("t_start_ns", key[much]), 0),
             t_end_ns=facts.last_packet_ns(key[much]),
         )

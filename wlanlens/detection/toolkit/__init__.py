@@ -36,7 +36,7 @@ from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
-from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
+from wlanlens.detection.toolkit.dupack_answers import dupack_answers, sent_before, third_dupacks
 from wlanlens.detection.toolkit.dupack_reasons import NO_FAST_RETRANSMIT, reasons_without
 from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
@@ -84,13 +84,16 @@ from wlanlens.detection.toolkit.timeout_runs import (
     last_ack_lateness_ns,
     recovery_after_runs,
 )
+from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.detection.toolkit.window_time import (
+    acked_with_pauses,
     evenly_paced,
     has_no_room,
     main_stretches,
     may_be_busy,
     mean_by_length,
+    mostly_full,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
@@ -144,9 +147,11 @@ __all__ = [
     "SteadyRate",
     "TieSearch",
     "TimeoutRuns",
+    "TransferEnds",
     "Trials",
     "Undecided",
     "Value",
+    "acked_with_pauses",
     "arrival_bytes_per_s",
     "bad_frame_bursts",
     "before_air_ns",
@@ -188,6 +193,7 @@ __all__ = [
     "mean_by_length",
     "min_data_rtt_ns",
     "moment",
+    "mostly_full",
     "normal_tail",
     "p_value_text",
     "poisson_tail",
@@ -200,6 +206,7 @@ __all__ = [
     "reverse",
     "round_trip_samples",
     "sent_above",
+    "sent_before",
     "sent_up_to",
     "severity",
     "sniffer_doubt",

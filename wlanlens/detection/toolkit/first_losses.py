@@ -21,20 +21,30 @@ _REQUESTED = ("fast", "partial_ack", "sack")
 _NEWEST = 3
 
 
-def first_losses(copies: Rows, reaction: int) -> Rows:
+def first_losses(copies: Rows, reaction: int, maybe: bool = False) -> Rows:
     """The first copies lost before the reaction, in order of sending, by their retransmissions.
 
-    A request whose cause is unknown counts, unless another one of that window is known to be spurious: packets changed their order.
+    A request of which nothing shows whether it was spurious counts, unless another one of that window is known to be: packets changed
+    their order. `maybe`: so does a retransmission of undecided trigger.
     """
+    early = _first_copies(copies, reaction)
     sent = copies["t_ns"] - copies["since_previous_ns"]
-    early = (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (sent < reaction)
-    requested = early & np.isin(copies["trigger"], _REQUESTED)
+    requested = early & np.isin(copies["trigger"], (*_REQUESTED, "undecided") if maybe else _REQUESTED)
     known = np.isin(copies["spurious"], (0, 1))
     lost = early & (copies["spurious"] == 0)
     if not (copies["spurious"][requested] == 1).any():
         lost |= requested & ~known
     which = np.flatnonzero(lost)
     return copies.take(which[np.lexsort((copies["rel_seq"][which], sent[which]))])
+
+
+def _first_copies(copies: Rows, reaction: int) -> Array:
+    """The first retransmission of each segment whose first copy the tap saw, before the reaction. Where it misses packets, the number of
+    a copy is unknown."""
+    first = np.zeros(len(copies), bool)
+    first[np.unique(copies["rel_seq"], return_index=True)[1]] = True
+    seen = copies["since_previous_ns"] != NULL
+    return np.asarray(first & seen & (copies["t_ns"] - copies["since_previous_ns"] < reaction))
 
 
 @dataclass
@@ -89,7 +99,7 @@ def judge_first_losses(
     if not inside.any():
         return None  # the lost segments were no first transmissions
     part = losses.of(int(key[0]))
-    early = (losses.t_ns[part] < reaction) & (losses.copy[part] == 1)
+    early = (losses.t_ns[part] < reaction) & (losses.copy[part] <= 1)
     rest_episodes = len(np.setdiff1d(losses.episode[part], losses.episode[part][early]))
     # A hole, a delayed ACK or a held one lengthens a single round trip; a queue grows from one to the next.
     newest = rtts[back["t_ns"][sampled] < covered][-_NEWEST:]
@@ -97,8 +107,7 @@ def judge_first_losses(
     usual_ns = max(ceiling_ns, int(newest.max(initial=min_rtt)) - min_rtt)
     chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
     # A timer retransmits more of that window; whether all of it was lost is unknown.
-    of_window = copies["t_ns"] - copies["since_previous_ns"] < reaction
-    of_window &= (copies["copy"] == 1) & (copies["since_previous_ns"] != NULL) & (copies["spurious"] != 1)
+    of_window = _first_copies(copies, reaction) & (copies["spurious"] != 1)
     last = (copies["rel_seq"] + copies["len"])[of_window].max(keepdims=True)
     end = int(acks.t_ns(acks.first_covering(key, last))[0])
     end = end if end != NULL else int(facts.last_packet_ns(key)[0])

@@ -85,6 +85,37 @@ def evenly_paced(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -
     return out
 
 
+def acked_with_pauses(facts: Facts, spans: Rows, min_acks: int, pause_share: float) -> Array:
+    """Whether the ACKs in each interval came with pauses for more than half of it: a link may have been idle meanwhile.
+
+    `spans` are rows of `intervals`, by key and time. On a full path ACKs come at its pace (`wlanlens.ledger.pace`).
+    """
+    columns = ["packet", "t_ns", "rel_ack"]
+    acks = facts.rows(
+        "segments", columns, where={"kind": ("ack",)}, valid=("t_ns", "rel_ack"), keys=np.unique(spans.key) ^ 1
+    )
+    acks = Rows(acks.key ^ 1, {name: acks[name] for name in columns}).sorted_by("t_ns")
+    at = spans.last_until("t_start_ns", acks.key, acks["t_ns"] - 1)
+    grown = np.diff(acks["rel_ack"], prepend=0)
+    inside = (at >= 0) & (np.diff(acks.key, prepend=NULL) == 0) & (grown > 0)
+    inside &= acks["t_ns"] <= np.where(at >= 0, spans["t_end_ns"][at], 0)
+    acks, at, grown = acks.take(inside), at[inside], grown[inside]
+    full, rtt = np.ones(len(at), bool), spans["rtt_ns"][at]
+    paced = pace.evenly_paced(acks.key, acks["t_ns"], grown, rtt, full, min_acks, pause_share)
+    since = np.maximum(spans["t_start_ns"][at], np.where(np.diff(at, prepend=-1) == 0, np.roll(acks["t_ns"], 1), 0))
+    even_ns = np.bincount(at, np.where(paced, acks["t_ns"] - since, 0), len(spans))
+    return np.asarray(2 * even_ns < spans["t_end_ns"] - spans["t_start_ns"])
+
+
+def mostly_full(spans: Rows) -> Array:
+    """Whether the window kept the path full for longer than it limited the flow of each interval: the queue fills again after a pause."""
+    span_ns = spans["t_end_ns"] - spans["t_start_ns"]
+    _, flow = np.unique(spans.key, return_inverse=True)
+    path = np.bincount(flow, np.where(spans["state"] == "full_path", span_ns, 0))
+    limited = np.bincount(flow, np.where(np.isin(spans["state"], ("window_limited", "zero_window")), span_ns, 0))
+    return np.asarray((path > limited)[flow])
+
+
 def has_no_room(facts: Facts, spans: Rows) -> Array:
     """Whether the window had no room for one more segment. Where the ACK at an interval's end acknowledges several, all were in flight."""
     segment = facts.flow_values("segment_max_bytes", spans.key)

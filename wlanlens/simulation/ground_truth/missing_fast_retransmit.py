@@ -38,7 +38,9 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     if any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events):
         return None
     acked, timeouts = side.reached_ns(seq + 1), [e["t_ns"] for e in side.events if e["what"] == "timeout"]
-    copies = d["t_made_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] >= t_ns)]
+    # What its own device's queue drops never leaves the host.
+    leaves = (d["rel_seq"] == seq) & ((d["t_tap_ns"] >= 0) | d["under_way"])
+    copies = d["t_made_ns"][leaves & (d["t_made_ns"] >= t_ns)]
     if (~np.isin(copies, timeouts) & (copies < (acked or 1 << 62))).any():
         return None
     if seq == 1 and max(int((x["rel_seq"] == 0).sum()) for x in (d, b)) > 1:
@@ -47,20 +49,19 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     left = d["t_tap_ns"][(d["end"] > seq) & (d["t_tap_ns"] >= 0)]
     if not len(left):
         return None
-    until = side.reached_ns(seq + 1) or 1 << 62
-    pure = b["delivered"] & (b["rel_ack"] == seq) & (b["len_bytes"] == 0)
-    came = np.sort(b["t_end_ns"][pure & (b["t_end_ns"] > left.min()) & (b["t_end_ns"] < until)])
+    pure = b["delivered"] & (b["rel_ack"] == seq) & (b["len_bytes"] == 0) & (b["t_end_ns"] > left.min())
+    if acked is not None:
+        # Of ACKs that came at one instant, the first of new data is the first made.
+        beyond = b["t_made_ns"][b["delivered"] & (b["rel_ack"] > seq) & (b["t_end_ns"] == acked)].min()
+        pure &= (b["t_end_ns"] < acked) | ((b["t_end_ns"] == acked) & (b["t_made_ns"] < beyond))
+    came = np.sort(b["t_end_ns"][pure])
     # The first ACK of this byte is no duplicate, unless it came before.
     first = side.reached_ns(seq)
     came = came[came != first] if first is not None else came
     if len(came) < 3 or int(came[-1]) < t_ns:
         return None
-    again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
-    if again.any():
-        # Nothing is known yet of a copy in flight: only the arrival of later data shows that it was lost. Rows are in
-        # order of creation; one response creates several at one instant.
-        last = int(np.flatnonzero(again)[-1])
-        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[2])
-        if d["delivered"][last] or not after[last + 1 :].any():
-            return None
-    return int(came[2])
+    # A copy sent after the segment that this ACK answers was still under way then: the sender had retransmitted it.
+    answers = (d["rel_seq"] < seq) & (d["end"] >= seq) & (d["t_made_ns"] < (first or 0))
+    since = int(d["t_made_ns"][answers].max(initial=0))
+    again = leaves & (d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < came[2])
+    return None if again.any() else int(came[2])

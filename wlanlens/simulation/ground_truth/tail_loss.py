@@ -11,7 +11,7 @@ from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import NEVER
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Run, Side, sides
-from wlanlens.simulation.ground_truth.timeouts import evident, shows_copy
+from wlanlens.simulation.ground_truth.timeouts import evident, shows_loss
 
 CODES = ("tail_loss",)
 
@@ -43,7 +43,7 @@ def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
         facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
         "The timer found a lost tail.", {"found_by": "retransmission timer"},
     )  # fmt: skip
-    return [event if evident(facts, side, run) else replace(event, confidence=MAY_BE_MISSED)]
+    return [event if evident(facts, side, run, lost=True) else replace(event, confidence=MAY_BE_MISSED)]
 
 
 def _by_probe(facts: Truth, side: Side) -> list[Finding]:
@@ -61,23 +61,35 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
                 facts, side, "tail_loss", start, came, (t - start) / 1e9,
                 "A probe found a lost tail.", {"found_by": "tail loss probe"},
             )  # fmt: skip
-            found.append(event if shows_copy(facts, side, seq) else replace(event, confidence=MAY_BE_MISSED))
+            found.append(event if shows_loss(facts, side, seq) else replace(event, confidence=MAY_BE_MISSED))
     return found
 
 
 def _ends(facts: Truth, side: Side, t_ns: int) -> bool:
-    """Whether no new data followed the data sent until `t_ns`, and fewer than three duplicate ACKs of its left edge came before.
-
-    An application that always has more data has no last segment.
-    """
+    """Whether no new data followed the data sent until `t_ns`, and fewer than three duplicate ACKs of its left edge came before."""
     d, b = side.data, side.back
-    if side.direction == "a2b" and facts.world.flows[side.flow].application["kind"] == "bulk":
-        return False
     end = int(d["end"][d["t_made_ns"] < t_ns].max())
     came = side.reached_ns(end)
+    if _has_more(facts, side, end, came):
+        return False
     new = d["end"] > end
     until = came + _QUIET_NS if came is not None else 1 << 62
     if bool((new & (d["t_made_ns"] > t_ns) & (d["t_made_ns"] <= until)).any()):
         return False
     repeated = b["delivered"] & (b["rel_ack"] == side.acked_at(t_ns)) & (b["t_end_ns"] <= t_ns)
     return int(repeated.sum()) < 4
+
+
+def _has_more(facts: Truth, side: Side, end: int, came: int | None) -> bool:
+    """Whether the application had written more than the sender had sent: it was blocked in the middle of a transfer.
+
+    A bulk transfer always has. Where the run ends before everything was acknowledged, only the size of the file shows it; one that is
+    drawn from a distribution counts as sent.
+    """
+    application = facts.world.flows[side.flow].application
+    forth = side.direction == "a2b"
+    if application["kind"] == "bulk":
+        return forth
+    names = {"file": "bytes", "request": "request_bytes" if forth else "answer_bytes"}
+    size = application.get(names.get(application["kind"], ""))
+    return came is None and isinstance(size, int) and end <= size

@@ -50,16 +50,46 @@ def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) 
         "recovery_s": (end - idle_end) / 1e9,
     }
     event = finding(facts, side, code, start, end, cost_s, sentence, values)
-    return event if evident(facts, side, run) else replace(event, confidence=MAY_BE_MISSED)
+    shown = evident(facts, side, run, lost=code == "genuine_timeout")
+    return event if shown else replace(event, confidence=MAY_BE_MISSED)
 
 
-def evident(facts: Truth, side: Side, run: Run) -> bool:
-    """Whether the ACK that ended a run could show which copy it answers.
+def evident(facts: Truth, side: Side, run: Run, *, lost: bool) -> bool:
+    """Whether the ACK that ended a run could show which copy it answers, and of a lost one that no ACK of it was lost instead.
 
     Without timestamps it does not (the retransmission ambiguity of RFC 6298 section 3), unless a DSACK reports that a copy of
     data came twice; a SYN occupies no data. Where no ACK came to the end, the capture shows `no_answer`.
     """
-    return run.progress_ns is not None and shows_copy(facts, side, run.expiries[0].rel_seq)
+    seq = run.expiries[0].rel_seq
+    shows = shows_loss(facts, side, seq) if lost else shows_copy(facts, side, seq) and _shows_arrival(facts, side, seq)
+    return run.progress_ns is not None and shows
+
+
+def _shows_arrival(facts: Truth, side: Side, rel_seq: int) -> bool:
+    """Whether timestamps show the arrival of an earlier copy, or a later one that arrived too, which a DSACK reports."""
+    tcp = facts.world.flows[side.flow].tcp
+    d = side.data
+    came = d["delivered"] & (d["rel_seq"] <= rel_seq) & (rel_seq < d["end"])
+    return tcp is not None and (tcp.timestamps or int(came.sum()) > 1)
+
+
+def shows_loss(facts: Truth, side: Side, rel_seq: int) -> bool:
+    """Whether anything could show that the copies of this byte before the last were lost, and not the ACKs of them.
+
+    An ACK that echoes a later copy answers it also if an earlier one had arrived. A receiver reports that with a DSACK; else an ACK
+    made after later data had arrived does, which leaves the byte out.
+    """
+    tcp = facts.world.flows[side.flow].tcp
+    if not shows_copy(facts, side, rel_seq):
+        return False
+    if tcp is not None and tcp.sack and tcp.dsack:
+        return True
+    d, b = side.data, side.back
+    later = d["t_end_ns"][(d["rel_seq"] > rel_seq) & d["delivered"]]
+    left_out = b["t_made_ns"][
+        b["delivered"] & (b["rel_ack"] <= rel_seq) & (b["t_end_ns"] <= (side.reached_ns(rel_seq + 1) or side.last_ns))
+    ]
+    return bool(len(later)) and bool((left_out >= later.min()).any())
 
 
 def shows_copy(facts: Truth, side: Side, rel_seq: int) -> bool:

@@ -61,9 +61,15 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _held_ns(side: Side, start: Array, end: Array) -> int:
-    """Time of the spans of more than two round trips without an ACK: these were held or lost, and would fill any window."""
-    silent = np.searchsorted(side.ack_t_ns, end) - np.searchsorted(side.ack_t_ns, start, side="right") == 0
-    return int((end - start)[silent & (end - start > 2 * _round_trip_ns(side))].sum())
+    """Time of more than two round trips without an ACK in the spans: the packets were held or lost, and would fill any window."""
+    long = 2 * _round_trip_ns(side)
+    total = 0
+    for a, b in zip(start.tolist(), end.tolist(), strict=True):
+        if b - a > long:
+            first, last = np.searchsorted(side.ack_t_ns, (a, b), side="right")
+            quiet = np.diff(np.concatenate(([a], side.ack_t_ns[first:last], [b])))
+            total += int(quiet[quiet > long].sum())
+    return total
 
 
 def _line_was_full(facts: Truth, side: Side, first: int, last: int) -> bool:

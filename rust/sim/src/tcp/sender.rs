@@ -142,6 +142,8 @@ pub struct Sender {
     dupacks: u32,
     /// Consecutive duplicate ACKs for `una`.
     consecutive_dupacks: u32,
+    /// The same for the truth: also those that report a hole again with what came twice.
+    repeated_acks: u32,
     /// Duplicate ACKs needed: more after reordering.
     threshold: u32,
     /// Proportional rate reduction.
@@ -208,6 +210,7 @@ impl Sender {
             high: 0,
             dupacks: 0,
             consecutive_dupacks: 0,
+            repeated_acks: 0,
             threshold: config.dupack_threshold,
             prr_delivered: 0,
             prr_out: 0,

@@ -55,6 +55,9 @@ impl Sender {
         // With SACK, an ACK that reports only what came twice is no duplicate ACK (RFC 6675 section 2).
         let reports_twice = sack && dsack && newly_sacked == 0;
         self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + u32::from(!reports_twice) } else { 0 };
+        // One that also reports a hole shows it again.
+        let shows_hole = !(sack && dsack && s.sack_blocks == 1);
+        self.repeated_acks = if duplicate { self.repeated_acks + u32::from(shows_hole) } else { 0 };
         if advanced {
             self.sample_rtt(config, now, stamp, s, &acked);
             self.probed = self.probed.filter(|end| *end > ack);
@@ -75,7 +78,11 @@ impl Sender {
         self.update_cwnd(config, &facts);
         // In fast recovery a segment is retransmitted once; after a timeout not for duplicate ACKs.
         let after_timeout = self.state == State::Loss;
-        if self.consecutive_dupacks == 3 && self.scoreboard.first().is_some_and(|e| !e.retransmitted || after_timeout) {
+        if duplicate
+            && shows_hole
+            && self.repeated_acks == 3
+            && self.scoreboard.first().is_some_and(|e| !e.retransmitted || after_timeout)
+        {
             self.events.push(Event::ThirdDuplicate { seq: self.una });
         }
         if advanced {
