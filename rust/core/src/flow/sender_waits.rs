@@ -85,8 +85,9 @@ impl SenderState {
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
         let unread = view.unread(echo);
-        if unread || self.last_ack.is_some_and(|a| (s.t - a) * 4 < loop_ns * 3) {
-            // Already under way when the ACK passed.
+        // Under way already when the ACK passed, or behind a queue: twice the shortest way is none.
+        let answer = loop_ns - loop_ns / 4..=loop_ns.saturating_mul(2).saturating_add(TICK_NS);
+        if unread || self.last_ack.is_some_and(|a| !answer.contains(&(s.t - a))) {
             timeline.retract_stall();
         }
         let first = what == Transmission::First;

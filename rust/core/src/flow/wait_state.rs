@@ -80,6 +80,8 @@ pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, g
     let Some(least) = h.rtt_least else { return 0 };
     // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
     let own = match h.ns_per_kib {
+        // What passes a tap at the receiver has the path behind it.
+        _ if h.near_receiver => 0,
         Some(n) => own_delay(n, h.flight_sent),
         None if h.flight_sent <= h.mss() => 0,
         None => return 0,

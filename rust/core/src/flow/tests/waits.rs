@@ -511,3 +511,21 @@ fn data_that_echoes_an_older_ack_waited_before_the_tap() {
         assert_eq!(s.run().time_in("idle"), idle, "{echo}");
     }
 }
+
+#[test]
+fn at_the_receiver_a_delayed_ack_shows_after_any_burst() {
+    // 20 ms to the sender and back; the path's speed is unknown. Data that comes later than that did not wait for the ACK.
+    for (next_ms, least_ms, most_ms) in [(240.3, 199, 200), (300.3, 0, 0)] {
+        let mut s = Script::between(false, 0.1);
+        for (ms, n) in [(20.1, 0), (20.2, 1), (next_ms, 2)] {
+            if n == 2 {
+                s.push(220.2, false, 5000, 3000, flags::ACK, 0, &[], None);
+            }
+            s.push(ms, true, 1000 + n * 1000, 5000, flags::ACK, 1000, &[], None);
+        }
+        s.push(next_ms + 0.1, false, 5000, 4000, flags::ACK, 0, &[], None);
+        let t = s.run();
+        let delayed = t.time_in("delayed_ack");
+        assert!((least_ms * MS..=most_ms * MS).contains(&delayed), "{delayed} {:?}", t.intervals());
+    }
+}
