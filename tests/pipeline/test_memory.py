@@ -22,7 +22,7 @@ from wlanlens import operating_system
 from wlanlens.alignment import align, common_packets
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.pipeline import allocator, flow_window, table_writers, time_chunks
+from wlanlens.pipeline import aligned_captures, allocator, flow_window, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.simulate import simulate
@@ -170,3 +170,25 @@ def test_free_pages_are_returned_only_where_much_memory_is_held(monkeypatch: pyt
         assert len(asked) == times
     monkeypatch.undo()
     assert operating_system.resident_bytes() > 10 << 20
+
+
+def test_captures_are_decoded_one_after_the_other_where_memory_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode, order = aligned_captures.AlignedCaptures._decode, []
+
+    def watched(self: Any, number: int, feed: Any) -> Iterator[Any]:
+        for group in decode(self, number, feed):
+            order.append(number)
+            yield group
+
+    monkeypatch.setattr(aligned_captures.AlignedCaptures, "_decode", watched)
+    paths = made(tmp_path, 150_000)
+    tables = []
+    for short in (False, True):
+        monkeypatch.setattr(aligned_captures, "is_short", lambda short=short: short)
+        order.clear()
+        trace = wl.analyze(paths, out=tmp_path / f"{short}.out", report=False).trace
+        tables.append(trace.table("links"))
+        assert (order == sorted(order)) == short
+    assert tables[0].equals(tables[1])

@@ -9,6 +9,7 @@ import pytest
 from wlanlens.tables.columns import (
     NULL,
     ColumnVector,
+    coded,
     integers,
     known,
     ordered_by,
@@ -107,3 +108,10 @@ def test_rows_of_a_matrix_are_picked_column_by_column() -> None:
     matrix = np.asfortranarray(np.arange(12).reshape(4, 3))
     assert picked(matrix, np.array([3, 0, 3])).tolist() == matrix[[3, 0, 3]].tolist()
     assert picked(matrix, np.zeros(0, np.int64)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("count", [3, 127, 128, 300, 40_000])
+def test_a_text_has_its_position_among_any_number_of_names(count: int) -> None:
+    names = [f"10.0.{i >> 8}.{i & 255}" for i in range(count)]
+    column = pa.array([*names, None, "10.1.0.0"]).dictionary_encode()
+    assert coded(column, names).tolist() == [*range(count), -1, -1]

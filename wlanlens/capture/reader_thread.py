@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
-#: Items in the queue, about 5 MB each.
-_DEPTH = 8
+#: Items in the queue, about 20 MB each.
+_DEPTH = 2
 #: The same until the first is taken: the reader works on while Python imports pyarrow and the detectors.
-_FIRST_DEPTH = 32
+_FIRST_DEPTH = 8
 
 
 def call(function: Callable[[], Any]) -> Any:

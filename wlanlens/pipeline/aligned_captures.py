@@ -16,7 +16,7 @@ from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
 from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.errors import WlanlensError
 from wlanlens.pipeline import time_chunks
-from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.allocator import give_back, is_short
 from wlanlens.pipeline.open_captures import READERS
 from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
 from wlanlens.pipeline.progress import Progress, Watcher
@@ -102,6 +102,9 @@ class AlignedCaptures(Source):
                 while waiting and len(running) < READERS:
                     running.append(waiting.popleft())
                 for place, (number, steps) in enumerate(list(running)):
+                    # The connections of one capture may take 370 MB: then the second waits for the end of the first.
+                    if place and is_short():
+                        break
                     self._reading = number
                     try:
                         if next(steps, _DONE) is _DONE:

@@ -18,6 +18,10 @@ _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 #: takes a twentieth of an analysis.
 _MANY_BYTES = 3 << 28
 
+#: Half of it: two captures of a million packets each need less while they are decoded; the connections of one may take
+#: 370 MB, and its batches 200 MB.
+_HALF_BYTES = _MANY_BYTES // 2
+
 #: Set in a process of our own.
 _OURS = threading.Event()
 
@@ -50,6 +54,11 @@ def give_back() -> None:
         return
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def is_short() -> bool:
+    """Whether the process holds so much memory that nothing more should run beside what does."""
+    return resident_bytes() >= _HALF_BYTES
 
 
 class _NoPandas:

@@ -29,6 +29,9 @@ PART_BYTES = 128 * 2**20
 #: Rows of an Arrow batch: what a reader reads at once.
 BATCH_ROWS = 16 * 1024
 
+#: Rows that are encoded at a time: with Arrow's 1024, starting takes a thirtieth of the writing time.
+_ENCODED_ROWS = 16 * 1024
+
 #: Columns with statistics, by which a reader skips row groups. Statistics of all columns take a fifth of the writing time.
 _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
 
@@ -207,6 +210,7 @@ class ParquetWriter(TableWriter):
                 # LZ4 takes a tenth of the decoding time, and every reader supports it.
                 compression={leaf: "none" if leaf in plain else "lz4" for leaf in leaves},
                 column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED") or None,
+                write_batch_size=_ENCODED_ROWS,
                 use_dictionary=[f.name for f in self.schema if pa.types.is_dictionary(f.type)],
                 write_statistics=[name for name in _STATISTICS if name in self.schema.names],
             )

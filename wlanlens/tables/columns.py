@@ -79,13 +79,14 @@ def looked_up(column: pa.DictionaryArray, entries: Sequence[Any], null: Any) -> 
 
 
 def coded(column: pa.Array | pa.ChunkedArray, names: Sequence[str], default: int = -1) -> Array:
-    """The position of each text in `names`, int8; `default` for null and for other texts."""
+    """The position of each text in `names`, int8 where positions fit, else int32; `default` for null and for other texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     whole = encoded(column)
     places = pc.index_in(whole.dictionary.cast(pa.string()), pa.array(names, pa.string())).fill_null(default)
-    of_word = np.append(np.asarray(places), default).astype(np.int8)
+    kind = np.int8 if len(names) <= np.iinfo(np.int8).max else np.int32
+    of_word = np.append(np.asarray(places), default).astype(kind)
     codes: Array = of_word[integers(whole.indices, len(of_word) - 1) if whole.null_count else np.asarray(whole.indices)]
     return codes
 

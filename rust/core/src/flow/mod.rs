@@ -290,10 +290,10 @@ impl Tracker {
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) -> bool {
         let mut open: Vec<usize> = (0..self.slab.len()).filter(|s| self.slab[*s].is_some()).collect();
         open.sort_by_key(|s| self.slab[*s].as_ref().map_or(0, |e| e.connection.id));
-        for slot in open.iter().take(limits::BATCH_ROWS) {
+        for slot in open.iter().take(limits::FLOW_ROWS) {
             self.close(*slot, Close::Open);
         }
-        let all = open.len() <= limits::BATCH_ROWS;
+        let all = open.len() <= limits::FLOW_ROWS;
         self.emit_batches(all, out);
         if all && self.segments.late > 0 {
             self.notes.add_many(NoteKind::LateEvidence, self.segments.late, 0, 0);
@@ -306,7 +306,7 @@ impl Tracker {
         self.segments.drain(all, out);
         // Together with the segments that they are about: who judges a part of a long capture needs both.
         let together = all || out.len() > before;
-        let ready = |len: usize| len > 0 && (together || len >= limits::BATCH_ROWS);
+        let ready = |len: usize| len > 0 && (together || len >= limits::FLOW_ROWS);
         if ready(self.timeouts.flow.len()) {
             out.push(("timeouts", self.timeouts.finish()));
         }

@@ -9,6 +9,11 @@ use arrow_schema::{DataType, Field};
 
 use super::schema::range_type;
 
+/// Truth values as bits: 64 at a time, where `BooleanBuffer::from` sets one bit after the other.
+fn bits(values: &[bool]) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(values.len(), |i| values[i])
+}
+
 /// A column of numbers, nullable where `None` is pushed.
 #[derive(Debug, Default)]
 pub struct Col<T> {
@@ -128,7 +133,7 @@ impl<T: Copy + Default> Col<T> {
             self.write_nulls();
         }
         let valid = std::mem::take(&mut self.valid);
-        (!valid.is_empty()).then(|| NullBuffer::from(valid))
+        (!valid.is_empty()).then(|| NullBuffer::new(bits(&valid)))
     }
 }
 
@@ -144,7 +149,7 @@ impl<T: ArrowNativeType> Col<T> {
 impl Col<bool> {
     pub fn finish_bool(&mut self) -> ArrayRef {
         let nulls = self.take_nulls();
-        let values = BooleanBuffer::from(std::mem::take(&mut self.values));
+        let values = bits(&std::mem::take(&mut self.values));
         Arc::new(BooleanArray::new(values, nulls))
     }
 }
@@ -275,7 +280,7 @@ impl RangesCol {
         );
         let item = Arc::new(Field::new("item", range_type(), false));
         let offsets = OffsetBuffer::new(ScalarBuffer::from(this.offsets));
-        Arc::new(ListArray::new(item, offsets, Arc::new(values), Some(NullBuffer::from(this.valid))))
+        Arc::new(ListArray::new(item, offsets, Arc::new(values), Some(NullBuffer::new(bits(&this.valid)))))
     }
 }
 
