@@ -265,8 +265,8 @@ impl Connection {
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
+                me.peer_waits = peer.flight() > 0;
                 if s.start < me.end || me.view.is_some() || me.may_be_unseen() {
-                    me.peer_waits = peer.flight() > 0;
                     me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
                 }
                 sent = Some(me.on_send(&s, out));

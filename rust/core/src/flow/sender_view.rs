@@ -36,9 +36,9 @@ pub struct SenderView {
     pub tsval: Option<u32>,
     /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
     pub there: Option<i64>,
-    /// The part of it to the sender, by the sender's timestamps.
-    pub ack_way: Option<i64>,
     pub back: Option<i64>,
+    /// Of `there` the part to the sender, by the sender's timestamps.
+    pub ack_way: Option<i64>,
     /// Its recovery, which lasts until it has read an ACK of the bytes below this.
     phase: Phase,
     recover: i64,

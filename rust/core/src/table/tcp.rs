@@ -96,7 +96,7 @@ define_table! {
     flow: U32, "", "The connection.";
     direction: Enum(DIRECTIONS), "", "Direction of the data: a2b or b2a.";
     packet: U64, "", "Segment that the timer retransmitted.";
-    t_ns: I64, "ns", "Time of the third duplicate ACK that caused it, else of this retransmission, since the trace's start.";
+    t_ns: I64, "ns", "Time of this retransmission, since the trace's start.";
     rel_seq: I64, "bytes", "Sequence number of this segment relative to the SYN's.";
     len: U32, "bytes", "Its payload.";
     kind: Enum(TIMEOUT_KINDS), "", "genuine: the segment had been lost; spurious: it or its ACK was only delayed; ack_lost: it had arrived and its ACKs were lost.";
