@@ -471,48 +471,6 @@ fn what_follows_the_ack_of_all_repeated_data_is_no_recovery() {
 }
 
 #[test]
-fn recovery_begins_with_the_third_duplicate_ack() {
-    // The retransmission waits behind two segments in a queue between TCP and the tap.
-    let mut s = Script::new(false);
-    s.flight(30.0, 0..6);
-    s.ack(50.0, 1);
-    for ms in [52.0, 53.0, 54.0] {
-        s.ack(ms, 1);
-    }
-    s.data(58.0, 6);
-    s.data(61.0, 7);
-    s.data(64.0, 1);
-    s.ack(84.0, 8);
-    s.data(85.0, 8);
-    s.ack(105.0, 9);
-    let t = s.run();
-    assert_eq!(t.resends(), [("fast", Some(false))]);
-    assert_eq!(t.time_in("fast_recovery"), 30 * MS, "{:?}", t.intervals());
-}
-
-#[test]
-fn data_that_echoes_an_older_ack_waited_before_the_tap() {
-    // It passes 40 ms after the ACK of all before it: made before that ACK came, or by an application that wrote late.
-    for (echo, idle) in [(2050, 0), (2080, 40 * MS)] {
-        let mut s = Script::new(false);
-        s.data(20.1, 0);
-        s.ack(50.0, 1);
-        s.flight(50.0, 1..3);
-        s.ack(70.0, 2);
-        s.ack(80.0, 3);
-        s.data(120.0, 3);
-        s.ack(140.0, 4);
-        let sent = [(1030, 2030), (2050, 1030), (1050, 2050), (1050, 2050)];
-        let stamps = sent.into_iter().chain([(2070, 1050), (2080, 1050), (1120, echo), (2140, 1120)]);
-        let first = s.packets.len() - 8;
-        for (p, stamp) in s.packets[first..].iter_mut().zip(stamps) {
-            p.tcp.as_mut().unwrap().timestamps = Some(stamp);
-        }
-        assert_eq!(s.run().time_in("idle"), idle, "{echo}");
-    }
-}
-
-#[test]
 fn at_the_receiver_a_delayed_ack_shows_after_any_burst() {
     // 20 ms to the sender and back; the path's speed is unknown. Data that comes later than that did not wait for the ACK.
     for (next_ms, least_ms, most_ms) in [(240.3, 199, 200), (300.3, 0, 0)] {
