@@ -1,5 +1,6 @@
 //! Bytes that a tap away from the sender captures out of order, late, or only from a retransmission on.
 
+use super::ack::DUPACK_THRESHOLD;
 use super::kinds::{Evidence, Phase, Transmission};
 use super::output::Out;
 use super::scoreboard::Run;
@@ -113,7 +114,7 @@ impl SenderState {
         }
         // The timer may have begun a round trip before, and runs in ticks of up to 10 ms.
         let expiries = ((silence + trip) as f64 / (FIRST_TIMEOUT_NS - 10 * MS) as f64 + 1.0).log2() as i64;
-        let by_acks = s.sack_ok || self.dupacks >= 3;
+        let by_acks = s.sack_ok || self.dupacks >= DUPACK_THRESHOLD;
         let copies = match () {
             () if s.start == self.end => expiries + i64::from(s.sack_ok),
             () if silence < trip / 2 => 0,
@@ -246,7 +247,7 @@ impl SenderState {
                 let least = if self.nothing_captured() { 0 } else { trip };
                 (since >= FIRST_TIMEOUT_NS.max(least), Evidence::Timing)
             }
-            _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
+            _ if self.dupacks >= DUPACK_THRESHOLD || self.sacked_hi > s.start => (true, Evidence::FillsHole),
             _ => (since >= trip.unwrap_or(3 * MS), Evidence::Timing),
         }
     }

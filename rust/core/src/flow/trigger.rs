@@ -1,5 +1,6 @@
 //! The trigger of a retransmission: from the ACKs before it; from times only if no ACK can have caused it.
 
+use super::ack::DUPACK_THRESHOLD;
 use super::causes::Causes;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
@@ -124,7 +125,8 @@ impl SenderState {
         let prompt = clocked || self.delivered_at.is_some_and(|at| s.t - at <= window);
         // Duplicate ACKs never call for bytes below them: away from the sender they had not reached it.
         let below = o.acked_before && !self.near_sender;
-        let told = !below && (dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt));
+        let told = !below
+            && (dups >= DUPACK_THRESHOLD || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt));
         // A segment above all that was SACKed is not missing.
         let reported = told || self.dupacks > 0 && clocked && !below && (head || sack_hole || !s.sack_ok);
         // Near the receiver an ACK needs the path to restart the timer, and the timer, which includes an RTT, adds another.
@@ -167,7 +169,7 @@ impl SenderState {
             since_timeout,
             lost_again,
             report: match () {
-                () if dups >= 3 || (!told && reported) => Evidence::DuplicateAcks,
+                () if dups >= DUPACK_THRESHOLD || (!told && reported) => Evidence::DuplicateAcks,
                 () if told => Evidence::SackBlocks,
                 () => Evidence::NoAckSeen,
             },
@@ -275,7 +277,7 @@ impl SenderState {
 
     /// Three duplicate ACKs asked for these bytes, and the retransmission was queued between TCP and the tap when the next ACK came.
     fn crossed(&self, s: &Sent, reaction: i64) -> bool {
-        self.dup_run.is_some_and(|(una, dups, t)| una == s.start && dups >= 3 && s.t - t <= reaction)
+        self.dup_run.is_some_and(|(una, dups, t)| una == s.start && dups >= DUPACK_THRESHOLD && s.t - t <= reaction)
     }
 
     /// The packet does not echo an ACK older than the third duplicate one, which its sender had not read then (RFC 7323 section 4.3).

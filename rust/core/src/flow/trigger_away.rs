@@ -1,7 +1,7 @@
 //! The trigger of a retransmission at a tap away from its sender: an ACK that passed may not have arrived when the packet was sent, and
 //! the packet was sent some time before it passed. Timestamps show both (RFC 7323 section 4.3); without them the round trip bounds both.
 
-use super::ack::Ack;
+use super::ack::{Ack, DUPACK_THRESHOLD};
 use super::causes::Causes;
 use super::dup_runs::DupRun;
 use super::kinds::Phase;
@@ -276,7 +276,7 @@ impl SenderState {
         let head = if s.start > self.una || !edge { Some(false) } else { None };
         let run = self.dup_run_of(s);
         // Without SACK, Linux counts duplicate ACKs over partial progress.
-        let counted = !o.acked_before && v.dups >= 3;
+        let counted = !o.acked_before && v.dups >= DUPACK_THRESHOLD;
         let told = match run {
             _ if !v.hole && !o.acked_before => Some(false),
             Some(r) if r.third_at.is_none() && !s.sack_ok && !counted && self.sees_all() => Some(false),

@@ -1,7 +1,7 @@
 //! Does the sender detect that its timeout or fast recovery was spurious, and return to its old state? As Linux does
 //! (net/ipv4/tcp_input.c, `tcp_process_loss`): Eifel (RFC 3522, 4015), DSACK of every copy (RFC 3708), F-RTO (RFC 5682).
 
-use super::ack::{Ack, AckKind};
+use super::ack::{Ack, AckKind, DUPACK_THRESHOLD};
 use super::causes::Causes;
 use super::kinds::Phase;
 use super::send::Sent;
@@ -116,7 +116,7 @@ impl SenderState {
     pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
         let Some(by) = self.undo.tentative.take() else { return };
         self.undo.unconfirmed = by == By::Frto;
-        let reported = self.sacked_hi > s.end || self.dupacks >= 3;
+        let reported = self.sacked_hi > s.end || self.dupacks >= DUPACK_THRESHOLD;
         match by {
             _ if !goes_back || (self.end > self.undo.sent_end && self.last_advance > Some(self.undo.at)) => {}
             By::Frto | By::Echo if (by == By::Frto && reported) || (by == By::Echo && told) => {
