@@ -19,6 +19,7 @@ from wlanlens.detection.toolkit import (
     duration,
     first_losses,
     judge_first_losses,
+    may_have_first_losses,
     moment,
     unseen_losses,
 )
@@ -125,6 +126,7 @@ def startup_overflow(
     sent = facts.rows("segments", columns, where={"transmission": ("first",)}, valid=valid, keys=keys)
     sent = sent.take(sent["len"] > 0)
     columns = ["t_ns", "rel_ack", "rtt_ns", "dupacks"]
+    keys = may_have_first_losses(copies, np.isin(copies["trigger"], _REACTIONS), sent, min_losses_count)
     acks = facts.rows("segments", columns, valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1))
     cases: list[FirstLosses] = []
     unseen: list[int] = []

@@ -48,7 +48,13 @@ from wlanlens.detection.toolkit.findings import (
     make_finding,
     severity,
 )
-from wlanlens.detection.toolkit.first_losses import FirstLosses, first_losses, judge_first_losses, unseen_losses
+from wlanlens.detection.toolkit.first_losses import (
+    FirstLosses,
+    first_losses,
+    judge_first_losses,
+    may_have_first_losses,
+    unseen_losses,
+)
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
@@ -189,6 +195,7 @@ __all__ = [
     "main_stretches",
     "make_finding",
     "may_be_busy",
+    "may_have_first_losses",
     "mean_airtime_us",
     "mean_by_length",
     "min_data_rtt_ns",

@@ -74,6 +74,8 @@ class BurstSearch:
         """Held bursts of ACKs with timestamps; and the data's key of each burst whose timestamps are too coarse."""
         stamps = facts.cached(AckTimestamps)
         start = self._starts(stamps.key, stamps.t)
+        if not len(start):
+            return [], start
         fine = (stamps.tick[start] > 0) & (stamps.tick[start] * self.min_hold_ticks <= self.min_hold_ns)
         coarse, start = stamps.key[start[~fine]] ^ 1, start[fine]
         # One tick of doubt: a timestamp is the time at which its tick began.
