@@ -113,7 +113,7 @@ def overbuffering(
             at_receiver,
             "The tap is at the receiver: the queue is before it and is not part of the round trips there.",
         )
-    # No queueing delay is longer than the round trip that it is a part of.
+    # No queueing delay is longer than its round trip.
     if facts.largest("segments", "rtt_ns") < min_delay_ms * 1e6:
         return
     samples = facts.cached(round_trip_samples)

@@ -49,8 +49,10 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.first_losses import (
+    REACTIONS,
     FirstLosses,
     first_losses,
+    first_reaction,
     judge_first_losses,
     may_have_first_losses,
     unseen_losses,
@@ -113,6 +115,7 @@ __all__ = [
     "NULL",
     "ON_THE_PATH",
     "PURE_ACKS",
+    "REACTIONS",
     "SENT",
     "SPURIOUS_KINDS",
     "TIMERS",
@@ -180,6 +183,7 @@ __all__ = [
     "failure_chances",
     "first_losses",
     "first_of_episodes",
+    "first_reaction",
     "found_full",
     "has_data_between",
     "has_no_room",

@@ -14,6 +14,9 @@ from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s
 from wlanlens.detection.toolkit.statistics import binomial_tail
 from wlanlens.tables.columns import NULL, Array
 
+#: Triggers of retransmissions that react to a loss.
+REACTIONS = ("rto", "go_back_n", "fast", "partial_ack", "sack")
+
 #: Triggers of retransmissions that later arrivals asked for.
 _REQUESTED = ("fast", "partial_ack", "sack")
 
@@ -21,22 +24,27 @@ _REQUESTED = ("fast", "partial_ack", "sack")
 _NEWEST = 3
 
 
-def may_have_first_losses(copies: Rows, reacts: Array, data: Rows, count: int) -> Array:
+def first_reaction(copies: Rows) -> tuple[Array, int]:
+    """Which retransmissions of a key react to a loss, and the time of the first of them; without one, of the first retransmission."""
+    reacts = np.isin(copies["trigger"], REACTIONS)
+    return reacts, int(copies["t_ns"][np.argmax(reacts)])
+
+
+def may_have_first_losses(copies: Rows, data: Rows, count: int) -> Array:
     """Keys that may have this many first losses, or unseen losses before the reaction: one by one they take longer to judge.
 
     Parameters
     ----------
     copies : Rows
-        Retransmissions: columns `t_ns since_previous_ns rel_seq lost_before_tap`.
-    reacts : array of bool
-        Those that react to a loss: the first of a key is its reaction. Without one its first retransmission is.
+        Retransmissions: columns `t_ns since_previous_ns rel_seq lost_before_tap trigger`.
     data : Rows
         First transmissions of these keys: columns `t_ns rel_seq`.
     """
     first, length = key_groups(copies.key)
     if not len(first):
         return first
-    key, row = copies.key[first], np.minimum.reduceat(np.where(reacts, np.arange(len(copies)), len(copies)), first)
+    key, reacts = copies.key[first], np.isin(copies["trigger"], REACTIONS)
+    row = np.minimum.reduceat(np.where(reacts, np.arange(len(copies)), len(copies)), first)
     reaction = copies["t_ns"][np.where(row < len(copies), row, first)]
     of = np.searchsorted(key, data.key)
     before = data["t_ns"] < reaction[of]
