@@ -46,7 +46,8 @@ def may_have_first_losses(copies: Rows, data: Rows, count: int) -> Array:
     key, reacts = copies.key[first], np.isin(copies["trigger"], REACTIONS)
     row = np.minimum.reduceat(np.where(reacts, np.arange(len(copies)), len(copies)), first)
     reaction = copies["t_ns"][np.where(row < len(copies), row, first)]
-    of = np.searchsorted(key, data.key)
+    begin, size = key_groups(data.key)
+    of = np.repeat(np.searchsorted(key, data.key[begin]), size)
     before = data["t_ns"] < reaction[of]
     highest = np.zeros(len(key), np.int64)
     np.maximum.at(highest, of[before], data["rel_seq"][before])
