@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MSS, ack, again, data, flows, run, trace
+from wlanlens.detection.toolkit import Facts, first_losses, first_reaction, may_have_first_losses, unseen_losses
 
 CODE = "startup_overflow"
 RTT_MS, SPACE_MS = 20, 2
@@ -232,3 +234,39 @@ def test_undecided_where_chance_explains_the_losses() -> None:
     assert not findings
     assert [u.count for u in undecided] == [1]
     assert "frequent" in undecided[0].sentence
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_connection_with_first_losses_is_left_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, packet = [], 1
+    for flow in range(12):
+        for i in range(20):
+            rows.append({**data(packet, i, 1 + i * MSS), "flow": flow})
+            packet += 1
+        for i in sorted(rng.choice(20, 6, replace=False).tolist()):
+            sent_before = int(rng.integers(1, 30)) * 1_000_000
+            rows.append(
+                {
+                    **again(
+                        packet, 20 + 2 * i, 1 + i * MSS, since_previous_ns=sent_before if rng.random() < 0.7 else None
+                    ),
+                    "flow": flow,
+                    "lost_before_tap": bool(rng.random() < 0.3),
+                    "trigger": str(rng.choice(["sack", "undecided"])),
+                    "spurious": False,
+                }
+            )
+            packet += 1
+    made = trace(segments=rows)
+    facts = Facts.of(made)
+    columns = ["t_ns", "rel_seq", "trigger", "since_previous_ns", "spurious", "lost_before_tap", "packet"]
+    copies = facts.rows("segments", columns, where={"transmission": ("retransmission",)})
+    sent = facts.rows("segments", ["t_ns", "rel_seq"], where={"transmission": ("first",)})
+    kept = set(may_have_first_losses(copies, sent, 3).tolist())
+    for key in np.unique(copies.key).tolist():
+        mine = copies.of_key(key)
+        _, reaction = first_reaction(mine)
+        most = max(len(first_losses(mine, reaction, maybe=True)), unseen_losses(sent.of_key(key), mine, reaction))
+        assert key in kept or most < 3
+    assert len(kept) < 12

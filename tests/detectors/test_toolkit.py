@@ -126,6 +126,41 @@ def test_values_to_leave_out_keep_null() -> None:
     assert facts.rows("segments", ["packet"], without={"transmission": ("mac_copy",)})["packet"].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_selected_rows_are_those_of_a_scan(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds, sent = ("data", "ack", "dupack"), ("first", "retransmission", "network_duplicate")
+    rows = [
+        {
+            "packet": n + 1,
+            "t_ns": n,
+            "flow": int(rng.integers(3)),
+            "direction": str(rng.choice(["a2b", "b2a"])),
+            "kind": str(rng.choice(kinds)),
+            "transmission": str(rng.choice(sent)),
+            "rel_seq": int(rng.integers(9)) if rng.random() < 0.8 else None,
+        }
+        for n in range(200)
+    ]
+    made = trace(segments=rows)
+    facts = Facts.of(made)
+    keys = {2 * row["flow"] + (row["direction"] == "b2a") for row in rows if row["flow"]}
+    for where, without in (({"kind": kinds[:2]}, {"transmission": sent[2:]}), ({"kind": ("data",)}, {}), ({}, {})):
+        wanted = [
+            row["packet"]
+            for row in rows
+            if all(row[name] in words for name, words in where.items())
+            and not any(row[name] in words for name, words in without.items())
+            and row["rel_seq"] is not None
+            and row["flow"]
+        ]
+        selected = {"where": where, "without": without, "valid": ("rel_seq",), "keys": np.array(sorted(keys))}
+        for _ in range(2):  # the second time by what the first one kept
+            assert sorted(facts.rows("segments", ["packet"], **selected)["packet"].tolist()) == wanted
+    assert facts.largest("segments", "rel_seq") == max(row["rel_seq"] or 0 for row in rows)
+    assert facts.largest("segments", "rtt_ns") == NULL
+
+
 def test_a_detector_supplies_its_phrase() -> None:
     finding = cases(1)[0]
     fixed = detector("one", needs=("segments",), phrase="it was slow")(cases)

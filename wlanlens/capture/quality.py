@@ -34,13 +34,16 @@ class Quality:
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
         """Count a batch of `segments`, `intervals` or `flows`; other tables are ignored."""
+        import numpy as np
         import pyarrow.compute as pc
 
         if name == "segments":
             self.segments += batch.num_rows
-            self.lost_before_tap += int(pc.sum(batch.column("lost_before_tap")).as_py() or 0)
-            for row in pc.value_counts(batch.column("transmission")).to_pylist():
-                self.transmissions[row["values"]] += row["counts"]
+            self.lost_before_tap += batch.column("lost_before_tap").true_count
+            transmissions = batch.column("transmission")
+            counts = np.bincount(transmissions.indices, minlength=len(transmissions.dictionary))
+            for word, count in zip(transmissions.dictionary.to_pylist(), counts.tolist(), strict=True):
+                self.transmissions[word] += count
         elif name == "intervals":
             hole = pc.equal(batch.column("state").dictionary_decode(), "not_captured")
             lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))

@@ -144,9 +144,8 @@ def missing_fast_retransmit(
             "reached the sender: only a capture at the sender shows what it did not send.",
         )
     missing &= ~away
-    reason = reasons_without(
-        facts, third, copies, (acked != NULL) & ((sent == NULL) | (acked < sent)), recoveries, cause_s
-    )
+    filled = (acked != NULL) & ((sent == NULL) | (acked < sent))
+    reason = reasons_without(facts, third, copies, missing, filled, recoveries, cause_s)
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9

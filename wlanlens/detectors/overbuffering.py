@@ -113,6 +113,9 @@ def overbuffering(
             at_receiver,
             "The tap is at the receiver: the queue is before it and is not part of the round trips there.",
         )
+    # No queueing delay is longer than its round trip.
+    if facts.largest("segments", "rtt_ns") < min_delay_ms * 1e6:
+        return
     samples = facts.cached(round_trip_samples)
     # A window of a long capture has no rows of its flows: the ACKs show how much was sent, and the tap's place is unknown.
     first, length = key_groups(samples.key)

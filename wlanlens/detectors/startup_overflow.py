@@ -8,6 +8,7 @@ import numpy as np
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
+    REACTIONS,
     Cases,
     Description,
     Facts,
@@ -18,7 +19,9 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     first_losses,
+    first_reaction,
     judge_first_losses,
+    may_have_first_losses,
     moment,
     unseen_losses,
 )
@@ -28,9 +31,6 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 CODE = "startup_overflow"
-
-#: Triggers of retransmissions that react to a loss.
-_REACTIONS = ("rto", "go_back_n", "fast", "partial_ack", "sack")
 
 _FREQUENT = "later losses are so frequent that chance explains these, too, or so much was lost between them as by a burst of errors."
 _UNKNOWN = "nothing shows what caused some of the retransmissions, and so whether these segments had been lost."
@@ -116,7 +116,7 @@ def startup_overflow(
     copies = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "trigger", "lost_before_tap"],
-        where={"transmission": ("retransmission",), "trigger": (*_REACTIONS, "undecided")},
+        where={"transmission": ("retransmission",), "trigger": (*REACTIONS, "undecided")},
         valid=valid,
     )
     copies = copies.take(copies["rel_seq"] > 0)
@@ -125,6 +125,7 @@ def startup_overflow(
     sent = facts.rows("segments", columns, where={"transmission": ("first",)}, valid=valid, keys=keys)
     sent = sent.take(sent["len"] > 0)
     columns = ["t_ns", "rel_ack", "rtt_ns", "dupacks"]
+    keys = may_have_first_losses(copies, sent, min_losses_count)
     acks = facts.rows("segments", columns, valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1))
     cases: list[FirstLosses] = []
     unseen: list[int] = []
@@ -132,8 +133,7 @@ def startup_overflow(
     unknown: list[FirstLosses] = []
     for key in keys.tolist():
         repeated, data = copies.of_key(key), sent.of_key(key)
-        reacts = np.isin(repeated["trigger"], _REACTIONS)
-        reaction = int(repeated["t_ns"][reacts][0] if reacts.any() else repeated["t_ns"][0])
+        reacts, reaction = first_reaction(repeated)
         # A retransmission that was needed shows a loss, whatever caused it.
         mine = repeated.take(reacts | (repeated["spurious"] == 0))
         first = first_losses(mine, reaction)

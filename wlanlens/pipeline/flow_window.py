@@ -210,13 +210,21 @@ def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
 
 
 def _parted(table: pa.Table, stay: Mask) -> tuple[pa.Table, pa.Table]:
-    """The rows to judge now, and those that stay, which keep no other rows in memory. Rows before the first of these are not copied."""
+    """The rows to judge now, and those that stay, which keep no other rows in memory.
+
+    Only rows between the first that stays and the last to judge are filtered: the others are slices.
+    """
     import pyarrow as pa
 
-    first = int(np.argmax(stay)) if stay.any() else len(stay)
-    tail, mask = table.slice(first), pa.array(stay[first:], pa.bool_())
-    now = tail.filter(pa.array(~stay[first:], pa.bool_()))
-    return pa.concat_tables([table.slice(0, first), now]), tail.filter(mask).combine_chunks()
+    if not stay.any():
+        return table, table.schema.empty_table()
+    first, end = int(np.argmax(stay)), len(stay) - int(np.argmin(stay[::-1]))
+    if stay.all() or end <= first:
+        return table.slice(0, first), table.slice(first).combine_chunks()
+    between, mask = table.slice(first, end - first), stay[first:end]
+    now = [table.slice(0, first), between.filter(pa.array(~mask))]
+    rest = [between.filter(pa.array(mask)), table.slice(end)]
+    return pa.concat_tables(now), pa.concat_tables(rest).combine_chunks()
 
 
 def _number(masks: Mapping[str, Mask]) -> int:
@@ -233,7 +241,9 @@ def _under_way(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    times = integers(held["segments"].column("t_ns"), -1)
+    # When each row was over.
+    over = {name: integers(held[name].column(_EVENTS.get(LEDGER_ONLY.get(name, name), "t_ns")), -1) for name in running}
+    times = over["segments"]
     place = max(0, len(times) - ROWS // 4)
     if len(times) and (times[1:] < times[:-1]).any():
         times = np.partition(times, place)
@@ -249,8 +259,4 @@ def _under_way(
     # A direction without intervals carries no data.
     until = np.where(last < 0, np.iinfo(np.int64).max, last).min(axis=1)
     until[(last < 0).all(axis=1)] = -1
-    return {
-        name: rows
-        & (integers(held[name].column(_EVENTS.get(LEDGER_ONLY.get(name, name), "t_ns")), -1) > until[flows[name]])
-        for name, rows in running.items()
-    }
+    return {name: rows & (over[name] > until.take(flows[name])) for name, rows in running.items()}

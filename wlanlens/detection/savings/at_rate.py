@@ -65,18 +65,21 @@ class AtRate:
         first, last = (self._t_ns.searchsorted(times) for times in (after_ns, limit))
         good, stays, slow = self._paces
         # An ACK at the rate counts if no slow pace follows within a horizon, or before the limit.
-        after_slow = np.append(-1, slow)[slow.searchsorted(last)] + 1
+        before = slow.searchsorted(last) - 1
+        after_slow = np.where(before >= 0, slow[before] + 1, 0)
         at = np.minimum(_next(stays, first), _next(good, np.maximum(first, after_slow)))
         back = np.where(at < last, self._t_ns[np.minimum(at, len(self._t_ns) - 1)], limit)
         return np.maximum(after_ns, back)
 
     @cached_property
     def _paces(self) -> tuple[Array, Array, Array]:
-        """The ACKs with the rate, those of them without a slow pace in the horizon after them, and those with a slow pace."""
+        """The ACKs with the rate, those of them without a slow pace in the horizon after them, and those with a slow pace; each time
+        `_NEVER` is the last."""
         pace, t_ns = self._delivery.pace, self._t_ns
         good, slow = np.flatnonzero(pace >= REGAINED_SHARE * self.rate), np.flatnonzero(pace < STAYS_SHARE * self.rate)
-        following = np.append(t_ns[slow], _NEVER)[slow.searchsorted(good)]
-        return good, good[following >= t_ns[good] + self._delivery.horizon_ns], slow
+        following = np.append(t_ns.take(slow), _NEVER).take(slow.searchsorted(good))
+        stays = good[following >= t_ns.take(good) + self._delivery.horizon_ns]
+        return np.append(good, _NEVER), np.append(stays, _NEVER), np.append(slow, _NEVER)
 
     def _at_rate_until(self, times_ns: Array) -> Array:
         """The last ACK until each time up to which the transfer had its rate: a silence begins before it is noticed.
@@ -104,7 +107,10 @@ class AtRate:
     @cached_property
     def _lags(self) -> Array:
         """The lag at each ACK, and one more entry."""
-        return np.append(self._lag(self._t_ns), np.inf)
+        d = self._delivery
+        # ACKs of one time count together.
+        reached = d.total_bytes if (self._t_ns[1:] > self._t_ns[:-1]).all() else d.until(self._t_ns)
+        return np.append(self._t_ns - d.t_ns[0] - (reached - d.total_bytes[0]) / self.rate, np.inf)
 
     def _lag(self, t_ns: Array) -> Array:
         """Time less the time that the data acknowledged until then takes at the rate."""
@@ -113,5 +119,5 @@ class AtRate:
 
 
 def _next(rows: Array, first: Array) -> Array:
-    """The first of some rising rows at or after each place; one beyond all rows where there is none."""
-    return np.append(rows, _NEVER)[rows.searchsorted(first)]
+    """The first of some rising rows at or after each place. The last is `_NEVER`."""
+    return np.asarray(rows[rows.searchsorted(first)])

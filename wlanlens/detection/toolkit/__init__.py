@@ -48,7 +48,15 @@ from wlanlens.detection.toolkit.findings import (
     make_finding,
     severity,
 )
-from wlanlens.detection.toolkit.first_losses import FirstLosses, first_losses, judge_first_losses, unseen_losses
+from wlanlens.detection.toolkit.first_losses import (
+    REACTIONS,
+    FirstLosses,
+    first_losses,
+    first_reaction,
+    judge_first_losses,
+    may_have_first_losses,
+    unseen_losses,
+)
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
@@ -107,6 +115,7 @@ __all__ = [
     "NULL",
     "ON_THE_PATH",
     "PURE_ACKS",
+    "REACTIONS",
     "SENT",
     "SPURIOUS_KINDS",
     "TIMERS",
@@ -174,6 +183,7 @@ __all__ = [
     "failure_chances",
     "first_losses",
     "first_of_episodes",
+    "first_reaction",
     "found_full",
     "has_data_between",
     "has_no_room",
@@ -189,6 +199,7 @@ __all__ = [
     "main_stretches",
     "make_finding",
     "may_be_busy",
+    "may_have_first_losses",
     "mean_airtime_us",
     "mean_by_length",
     "min_data_rtt_ns",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
@@ -42,9 +44,19 @@ class AckTimestamps:
             where={"kind": PURE_ACKS, "transmission": SENT},
             valid=("tsval", "t_ns"),
         )
-        self.key, self.t, self.tsval = rows.key, rows["t_ns"], rows["tsval"]
-        self.packet = rows["packet"]
-        self.tick = np.repeat(*self._ticks()) if len(self.key) else np.zeros(0, np.int64)
+        self.key, self.t, self._rows = rows.key, rows["t_ns"], rows
+
+    @property
+    def tsval(self) -> Array:
+        return self._rows["tsval"]
+
+    @property
+    def packet(self) -> Array:
+        return self._rows["packet"]
+
+    @cached_property
+    def tick(self) -> Array:
+        return np.repeat(*self._ticks()) if len(self.key) else np.zeros(0, np.int64)
 
     def _ticks(self) -> tuple[Array, Array]:
         first, length = key_groups(self.key)

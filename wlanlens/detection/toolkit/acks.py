@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.tables.columns import NULL, Array
 
 #: Duplicate ACKs that make a sender retransmit (RFC 5681 section 3.2): fewer may come of reordering.
@@ -27,7 +27,8 @@ class Acks:
         self._keys = facts.all_data_keys()
         rows = facts.rows("segments", ["packet", "t_ns", "rel_ack"], valid=("rel_ack", "t_ns"), keys=self._keys ^ 1)
         # The ACKs of a direction's data travel in the other direction.
-        rank = np.searchsorted(self._keys, rows.key ^ 1)
+        first, length = key_groups(rows.key)
+        rank = np.repeat(np.searchsorted(self._keys, rows.key[first] ^ 1), length)
         self._packet, self._t, ack = rows["packet"], rows["t_ns"], rows["rel_ack"]
         if len(rank) and (rank[1:] < rank[:-1]).any():
             order = np.argsort(rank, kind="stable")

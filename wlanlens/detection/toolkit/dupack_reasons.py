@@ -23,8 +23,10 @@ NO_FAST_RETRANSMIT = {
 }
 
 
-def reasons_without(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries: Rows, cause_s: float) -> Array:
-    """Why no fast retransmit was needed, a key of `NO_FAST_RETRANSMIT`; "" where one was. Later assignments take precedence.
+def reasons_without(
+    facts: Facts, third: Rows, copies: Rows, missing: Array, filled: Array, recoveries: Rows, cause_s: float
+) -> Array:
+    """Why no fast retransmit was needed, a key of `NO_FAST_RETRANSMIT`; "" where one was, or where none is missing.
 
     Parameters
     ----------
@@ -32,6 +34,8 @@ def reasons_without(facts: Facts, third: Rows, copies: Rows, filled: Array, reco
         As of `third_dupacks`.
     copies : Rows
         Retransmissions: columns `t_ns rel_seq spurious`.
+    missing : array of bool
+        Where the fast retransmit is missing.
     filled : array of bool
         Whether new data was acknowledged before a retransmission.
     recoveries : Rows
@@ -39,6 +43,14 @@ def reasons_without(facts: Facts, third: Rows, copies: Rows, filled: Array, reco
     cause_s : float
         Spurious retransmissions cause duplicate ACKs for this long.
     """
+    out, asked = np.full(len(third), "", object), np.flatnonzero(missing)
+    if len(asked):
+        out[asked] = _reasons(facts, third.take(asked), copies, filled.take(asked), recoveries, cause_s)
+    return out
+
+
+def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries: Rows, cause_s: float) -> Array:
+    """The reasons of `reasons_without`; a later one takes precedence."""
     out = np.full(len(third), "", object)
     sack = facts.flow_values("sack_agreed", third.key) == 1
     out[sack & (sent_above(facts, third) < DUPACK_THRESHOLD)] = "few_above"

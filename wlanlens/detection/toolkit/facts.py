@@ -37,6 +37,8 @@ class Facts:
         self._captures: dict[str, int] = {}
         self._orders: dict[str, tuple[Array, Array | None]] = {}
         self._columns: dict[tuple[str, str], ColumnVector] = {}
+        #: Positions of the rows of a table with some words and without others, as `_selected` finds them.
+        self._selections: dict[tuple[str, frozenset[tuple[str, frozenset[str], bool]]], Array | None] = {}
         self._cache: dict[Callable[[Facts], Any], Any] = {}
 
     @classmethod
@@ -91,19 +93,42 @@ class Facts:
             Select the rows of these keys only.
         """
         table, key = self.trace.table(name), self.table_keys(name)
-        mask: Array | None = None
-        for column, values in (where or {}).items():
-            mask = _and(mask, self._column(name, column).among(values))
-        for column, values in (without or {}).items():
-            mask = _and(mask, ~self._column(name, column).among(values))
+        which = self._selected(name, where or {}, without or {})
+        key = key if which is None else key.take(which)
+
+        def select(mask: Array) -> None:
+            nonlocal which, key
+            if not mask.all():
+                at = np.flatnonzero(mask)
+                which, key = at if which is None else which.take(at), key.take(at)
+
         for column in valid:
             if table.column(column).null_count:
-                mask = _and(mask, self._column(name, column).known())
+                known = self._column(name, column).known()
+                select(known if which is None else known.take(which))
         if keys is not None:
-            mask = _and(mask, _is_member(key, keys))
-        which = None if mask is None or mask.all() else np.flatnonzero(mask)
-        key = key if which is None else key.take(which)
+            select(_is_member(key, keys))
         return Rows(key, {}, {column: self._column(name, column) for column in columns}, which)
+
+    def _selected(
+        self, name: str, where: Mapping[str, Iterable[str]], without: Mapping[str, Iterable[str]]
+    ) -> Array | None:
+        """Positions of the rows with some words and without others; None for all. Many detectors read the same rows."""
+        wanted = [(column, frozenset(words), True) for column, words in where.items()]
+        wanted += [(column, frozenset(words), False) for column, words in without.items()]
+        what = name, frozenset(wanted)
+        if what not in self._selections:
+            masks = [self._column(name, column).among(words) == among for column, words, among in wanted]
+            mask = np.logical_and.reduce(masks) if masks else None
+            self._selections[what] = None if mask is None or mask.all() else np.flatnonzero(mask)
+        return self._selections[what]
+
+    def largest(self, name: str, column: str) -> int:
+        """The largest value of a column of whole numbers; `NULL` where all are null. It takes a tenth of the time of `rows`."""
+        import pyarrow.compute as pc
+
+        most = pc.max(self.trace.table(name).column(column)).as_py()
+        return NULL if most is None else int(most)
 
     def table_keys(self, name: str) -> Array:
         """The key of each row of a table, in rising order: the order in which its columns are read."""
@@ -311,10 +336,6 @@ class Facts:
 
 
 _FACTS: MutableMapping[Trace, Facts] = weakref.WeakKeyDictionary()
-
-
-def _and(mask: Array | None, other: Array) -> Array:
-    return other if mask is None else mask & other
 
 
 def _is_member(key: Array, keys: Array) -> Array:

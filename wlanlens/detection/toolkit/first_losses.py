@@ -9,16 +9,52 @@ import numpy as np
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.losses import Losses
-from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s
 from wlanlens.detection.toolkit.statistics import binomial_tail
 from wlanlens.tables.columns import NULL, Array
+
+#: Triggers of retransmissions that react to a loss.
+REACTIONS = ("rto", "go_back_n", "fast", "partial_ack", "sack")
 
 #: Triggers of retransmissions that later arrivals asked for.
 _REQUESTED = ("fast", "partial_ack", "sack")
 
 #: Round trips just before the first loss: their longest tells a queue from one held packet.
 _NEWEST = 3
+
+
+def first_reaction(copies: Rows) -> tuple[Array, int]:
+    """Which retransmissions of a key react to a loss, and the time of the first of them; without one, of the first retransmission."""
+    reacts = np.isin(copies["trigger"], REACTIONS)
+    return reacts, int(copies["t_ns"][np.argmax(reacts)])
+
+
+def may_have_first_losses(copies: Rows, data: Rows, count: int) -> Array:
+    """Keys that may have this many first losses, or unseen losses before the reaction: one by one they take longer to judge.
+
+    Parameters
+    ----------
+    copies : Rows
+        Retransmissions: columns `t_ns since_previous_ns rel_seq lost_before_tap trigger`.
+    data : Rows
+        First transmissions of these keys: columns `t_ns rel_seq`.
+    """
+    first, length = key_groups(copies.key)
+    if not len(first):
+        return first
+    key, reacts = copies.key[first], np.isin(copies["trigger"], REACTIONS)
+    row = np.minimum.reduceat(np.where(reacts, np.arange(len(copies)), len(copies)), first)
+    reaction = copies["t_ns"][np.where(row < len(copies), row, first)]
+    begin, size = key_groups(data.key)
+    of = np.repeat(np.searchsorted(key, data.key[begin]), size)
+    before = data["t_ns"] < reaction[of]
+    highest = np.zeros(len(key), np.int64)
+    np.maximum.at(highest, of[before], data["rel_seq"][before])
+    seen = _seen_before(copies, np.repeat(reaction, length))
+    unseen = (copies["lost_before_tap"] == 1) & (copies["rel_seq"] < np.repeat(highest, length))
+    most = np.maximum(*(np.add.reduceat(lost.astype(np.int64), first) for lost in (seen, unseen)))
+    return key[most >= count]
 
 
 def first_losses(copies: Rows, reaction: int, maybe: bool = False) -> Rows:
@@ -43,8 +79,13 @@ def _first_copies(copies: Rows, reaction: int) -> Array:
     a copy is unknown."""
     first = np.zeros(len(copies), bool)
     first[np.unique(copies["rel_seq"], return_index=True)[1]] = True
-    seen = copies["since_previous_ns"] != NULL
-    return np.asarray(first & seen & (copies["t_ns"] - copies["since_previous_ns"] < reaction))
+    return first & _seen_before(copies, reaction)
+
+
+def _seen_before(copies: Rows, reaction: int | Array) -> Array:
+    """Whether the tap saw the copy before each, before the reaction."""
+    before = copies["t_ns"] - copies["since_previous_ns"] < reaction
+    return np.asarray((copies["since_previous_ns"] != NULL) & before)
 
 
 @dataclass

@@ -173,15 +173,17 @@ def _waiting(facts: Facts, keys: Array, least_ns: int) -> Array:
     sends, acks, key = _sends(facts, (*columns, "rel_seq", "len"), keys), *_acks(facts, (*columns, "rel_ack"), keys)
     if not len(sends) or not len(acks):
         return keys[:0]
-    first = np.concatenate(([True], key[1:] != key[:-1]))
-    last, earlier = _data_before(sends, key, acks, first)
-    segment, t_before = np.maximum(last, 0), np.where(first, 0, _previous(acks["t_ns"], 0))
-    waited = acks["t_ns"] - np.where(last > earlier, sends["t_ns"][segment], t_before)
-    late = np.flatnonzero((last >= 0) & (waited >= least_ns))
-    sent, before = sends.take(segment[late]), acks.take(np.maximum(late - 1, 0))
-    acked_before = np.where(first[late], 1, before["rel_ack"])
-    alone = (sent["rel_seq"] == acked_before) & (sent["rel_seq"] + sent["len"] == acks.take(late)["rel_ack"])
-    return np.unique(key[late[alone]])
+    # A segment waits since it was sent or since the ACK before, whichever is later: no longer than from ACK to ACK.
+    new = np.concatenate(([True], key[1:] != key[:-1]))
+    late = np.flatnonzero(new | (np.diff(acks["t_ns"], prepend=0) >= least_ns))
+    key, first, before, acks = key[late], new[late], acks.take(np.maximum(late - 1, 0)), acks.take(late)
+    last = sends.last_until("packet", key, acks["packet"])
+    earlier = np.where(first, -1, sends.last_until("packet", key, before["packet"]))
+    sent = sends.take(np.maximum(last, 0))
+    waited = acks["t_ns"] - np.where(last > earlier, sent["t_ns"], np.where(first, 0, before["t_ns"]))
+    acked_before = np.where(first, 1, before["rel_ack"])
+    alone = (sent["rel_seq"] == acked_before) & (sent["rel_seq"] + sent["len"] == acks["rel_ack"])
+    return np.unique(key[(last >= 0) & (waited >= least_ns) & alone])
 
 
 def _previous(values: Array, first: int) -> Array:
