@@ -147,6 +147,8 @@ def _kept_long(runs: TimeoutRuns, sent: Array, trip: Array, factor: float, error
     # Only a run that ended with new data leaves a long timer behind, for the flight that follows it: what is sent before an ACK
     # of that flight can come, a round trip later. ACKs of older data may release more.
     soon = np.minimum(rows["silent_from_ns"][first], sent)[1:] <= runs.t_end_ns[:-1] + trip[1:]
+    # An ACK of what was sent after the run gives another sample.
+    unanswered = rows["rel_seq"][first[1:]] <= (rows["rel_seq"] + np.maximum(rows["flight_bytes"], 0))[runs.last[:-1]]
     after = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1]
     # It remains until a segment that was sent once is acknowledged: `rto_ns` says so.
     remains = rows["rto_ns"][first[1:]] > factor * fresh[1:]
@@ -155,7 +157,7 @@ def _kept_long(runs: TimeoutRuns, sent: Array, trip: Array, factor: float, error
     backoff |= after & (fresh[:-1] == NULL) & ~known & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
     # A timer much longer than before, and not by backoff: the idle time was its round trip. A SYN's timer is no estimate of one.
     data = (rows["rel_seq"][first[:-1]] > 0) & (known | (fresh[:-1] == NULL))
-    sample = after & data & soon & (waited[1:] > factor * np.maximum(before, shown)) & ~backoff
+    sample = after & data & soon & unanswered & (waited[1:] > factor * np.maximum(before, shown)) & ~backoff
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     changed = sample | (backoff & ~known)
     normal_rto[1:][changed] = before[changed]
