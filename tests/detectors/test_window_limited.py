@@ -108,6 +108,15 @@ def test_one_packet_in_flight_leaves_each_link_idle_while_its_ack_comes_back() -
     assert (found, len(undecided)) == ([], 1)
 
 
+@pytest.mark.parametrize(("acked", "decided"), [(1, False), (2, True)])
+def test_one_ack_for_the_whole_window_leaves_each_link_idle_while_it_comes_back(acked: int, decided: bool) -> None:
+    """Two segments and an ACK for both, over and over, take 5 ms on 802.11b (world 381086)."""
+    window = {"window_bytes": 2 * MSS, "flight_bytes": MSS, "acked_bytes": acked * MSS, "rtt_ns": 5 * MS}
+    rows = [interval("window_limited", 1000 + 5 * i, 1005 + 5 * i, **window) for i in range(800)]
+    found, undecided = run(CODE, trace(flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS), intervals=rows))
+    assert (len(found), len(undecided)) == ((1, 0) if decided else (0, 1))
+
+
 def test_undecided_where_only_both_together_would_be_a_finding() -> None:
     """A finding takes half a second of ten: 0.3 s are decided, 0.4 s are open."""
     window = {"window_bytes": 2 * MSS}

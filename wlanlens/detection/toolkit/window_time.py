@@ -28,7 +28,9 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
     queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
     # With one packet in flight each link is idle while its ACK comes back, unless other connections use it.
     alone = (number <= 1) & (spans["window_bytes"] < 2 * segment) & (queue == number)
-    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
+    # Likewise where one ACK answers the whole window: until it arrives there is no data on the path.
+    whole = (spans["acked_bytes"] > spans["window_bytes"] - segment) & (queue == number)
+    near = ~whole & (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
     return np.asarray((spans["state"] == "window_limited") & np.where(known, (near | queued) & ~alone, ~(rtt > 0)))
 
