@@ -259,6 +259,20 @@ def test_a_full_path_whose_acks_pause_is_undecided(train: int, undecided: int) -
     assert (found, len(open_)) == ([], undecided)
 
 
+@pytest.mark.parametrize(("gap_ms", "found"), [(2.5, 0), (0.1, 1)])
+def test_evenly_paced_acks_within_one_interval_show_a_busy_link(gap_ms: float, found: int) -> None:
+    """The window opens once in 25 ms, and the sender fills it at once (world 382032)."""
+    window = {"window_bytes": 20 * MSS, "acked_bytes": 10 * MSS, "rtt_ns": 50 * MS}
+    rows = [interval("window_limited", 1000 + 25 * i, 1025 + 25 * i, **window) for i in range(200)]
+    acks = [
+        ack(1 + 10 * i + j, 1025 + 25 * i - gap_ms * (9 - j), 1 + (10 * i + j + 1) * MSS)
+        for i in range(200)
+        for j in range(10)
+    ]
+    made = flows(segment_max_bytes=MSS, handshake_rtt_ns=20 * MS)
+    assert len(run(CODE, trace(made, intervals=rows, segments=acks))[0]) == found
+
+
 def test_a_spurious_recovery_that_timestamps_show_reduces_nothing() -> None:
     """World 360026: the sender restores its window."""
     window = {"window_bytes": 4 * MSS, "flight_bytes": 4 * MSS}

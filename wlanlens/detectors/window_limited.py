@@ -26,6 +26,7 @@ from wlanlens.detection.toolkit import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    several_acks,
 )
 from wlanlens.registry import detector
 
@@ -129,7 +130,8 @@ def window_limited(
     spans = spans.take(np.isin(spans["state"], ("zero_window", "window_limited")) | has_no_room(facts, spans))
     spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
     mostly = mostly_full(spans)
-    path = spans["state"] == "full_path"
+    # Of all that was acknowledged in one interval, each ACK shows the pace.
+    path = (spans["state"] == "full_path") | ((spans["state"] == "window_limited") & several_acks(facts, spans))
     path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
     spans, mostly = spans.take(~path), mostly[~path]
     if len(spans):

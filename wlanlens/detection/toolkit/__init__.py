@@ -95,6 +95,7 @@ from wlanlens.detection.toolkit.window_time import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    several_acks,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
@@ -210,6 +211,7 @@ __all__ = [
     "sent_above",
     "sent_before",
     "sent_up_to",
+    "several_acks",
     "severity",
     "sniffer_doubt",
     "stands_out",

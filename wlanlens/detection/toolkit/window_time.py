@@ -109,6 +109,11 @@ def acked_with_pauses(facts: Facts, spans: Rows, min_acks: int, pause_share: flo
     return np.asarray(2 * even_ns < spans["t_end_ns"] - spans["t_start_ns"])
 
 
+def several_acks(facts: Facts, spans: Rows) -> Array:
+    """Whether more was acknowledged in each interval than one ACK for two segments (RFC 5681 section 4.2) does."""
+    return np.asarray(spans["acked_bytes"] > 2 * np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1))
+
+
 def mostly_full(spans: Rows) -> Array:
     """Whether the window kept the path full for longer than it limited the flow of each interval: the queue fills again after a pause."""
     span_ns = spans["t_end_ns"] - spans["t_start_ns"]
