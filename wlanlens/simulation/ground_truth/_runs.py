@@ -35,11 +35,13 @@ class Expiry:
 
 @dataclass(frozen=True)
 class Run:
-    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), and the end of the recovery."""
+    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), the end of the recovery, and the highest byte
+    sent before that ACK."""
 
     expiries: tuple[Expiry, ...]
     progress_ns: int | None
     recovered_ns: int | None
+    sent_to: int
 
 
 class Side:
@@ -205,7 +207,8 @@ class Side:
             recovered = undone[0]
         if next_ns is not None and (recovered is None or next_ns < recovered):
             recovered = next_ns
-        return Run(tuple(part), progress, recovered)
+        sent_to = int(self.data["end"][self.data["t_made_ns"] < (progress or last)].max(initial=0))
+        return Run(tuple(part), progress, recovered, sent_to)
 
 
 def sides(facts: Truth, *, every: bool = False) -> list[Side]:
