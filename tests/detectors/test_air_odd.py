@@ -82,7 +82,7 @@ def odd(seed: int, n: int = 600) -> Trace:
 @pytest.mark.parametrize("seed", range(4))
 def test_odd_rows(code: str, seed: int) -> None:
     low = {
-        "data_ack_collision": {"least_exchanges_count": 5, "least_pairs_count": 1, "paired_share": 0.0, "chance_share": 1.0},
+        "data_ack_collision": {"least_exchanges_count": 5, "least_pairs_count": 1, "chance_share": 1.0},
         "burst_loss": {"least_frames_count": 10, "burst_factor": 0.0, "chance_share": 1.0, "missed_share": 1.0},
         "rate_thrashing": {"failures_count": 1, "least_cycles_count": 1, "dropped_share": 0.0, "waste_share": 0.0, "missed_share": 1.0},
         "stuck_rate": {"least_frames_count": 5, "least_time_s": 0.0, "same_share": 0.0, "retry_share": 1.0, "better_receiver_db": 200.0},

@@ -139,6 +139,18 @@ def test_no_finding_when_a_slow_line_delays_each_segment() -> None:
     assert codes(rows) == []
 
 
+@pytest.mark.parametrize(("later_ms", "costs"), [(105.0, []), (6.0, [pytest.approx(0.3)])])
+def test_no_finding_where_an_ack_of_two_segments_takes_as_long(later_ms: float, costs: list[float]) -> None:
+    """No timer delays it, also soon after a retransmission (world 382021: a line of 3 kbit/s)."""
+    rows = [
+        *lone(),
+        again(20, 1800, 1 + 4 * MSS),
+        data(21, 1800.01, 1 + 5 * MSS),
+        ack(22, 1800 + later_ms, 1 + 6 * MSS),
+    ]
+    assert codes(rows) == costs
+
+
 def test_the_last_of_two_segments_can_be_alone() -> None:
     # A sender that repairs all losses first sends nothing for the first ACK; the second waits for the timer.
     rows = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, run, timeout, trace
+from tests.detectors.made import MS, again, run, timeout, trace
 
 CODE = "idle_backoff"
 
@@ -79,6 +79,37 @@ def test_the_silence_measured_as_a_round_trip() -> None:
     found, _ = run(CODE, trace(timeouts=rows))
     assert [f.values["long_timer_cause"] for f in found] == ["rtt_sample"]
     assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
+
+
+def test_a_longer_timer_that_neither_backoff_nor_sample_explains_alone() -> None:
+    """World 381034: the model saw a longer timeout, and the timer was longer than that, but neither by the factor."""
+    rows = [timeout(10, 1200), timeout(20, 1580, silent_from_ns=1220 * MS, waited_ns=360 * MS, fresh_rto_ns=280 * MS)]
+    (found,), _ = run(CODE, trace(timeouts=rows))
+    assert found.values["long_timer_cause"] == "rtt_sample"
+
+
+def test_a_timer_that_was_long_before() -> None:
+    """World 381111: the model took the timeout before the first run for too short."""
+    first = timeout(10, 1200, waited_ns=200 * MS, fresh_rto_ns=120 * MS)
+    later = timeout(20, 1440, silent_from_ns=1220 * MS, waited_ns=220 * MS, fresh_rto_ns=220 * MS)
+    assert run(CODE, trace(timeouts=[first, later])) == ([], [])
+
+
+def test_a_timer_without_a_known_round_trip() -> None:
+    """World 381064: the first wait shows the timer of the data; that of a SYN is no estimate."""
+    unmeasured = {"fresh_rto_ns": None, "rto_ns": None}
+    later = timeout(20, 1880, silent_from_ns=1220 * MS, waited_ns=660 * MS, **unmeasured)
+    assert len(run(CODE, trace(timeouts=[timeout(10, 1200, **unmeasured), later]))[0]) == 1
+    assert run(CODE, trace(timeouts=[timeout(10, 1200, rel_seq=0, **unmeasured), later])) == ([], [])
+
+
+def test_acks_of_older_data_may_release_more_after_the_run() -> None:
+    """World 381064: what the timer waited for was sent with the ACK that ended the run."""
+    later = timeout(20, 9300, silent_from_ns=8300 * MS, waited_ns=1000 * MS, fresh_rto_ns=1000 * MS)
+    copy = again(20, 9300, 1449, trigger="rto", since_previous_ns=8080 * MS)
+    rows = [timeout(10, 1200), later]
+    assert len(run(CODE, trace(timeouts=rows, segments=[copy]))[0]) == 1
+    assert run(CODE, trace(timeouts=rows, segments=[{**copy, "since_previous_ns": 1000 * MS}])) == ([], [])
 
 
 def test_no_finding_for_single_expiries() -> None:

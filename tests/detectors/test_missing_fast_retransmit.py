@@ -152,6 +152,15 @@ def test_after_a_timeout_the_left_edge_again_is_the_timers() -> None:
     assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
 
 
+def test_after_a_timeout_a_copy_that_passes_after_its_ack_waited_in_the_queue() -> None:
+    """World 381023: going back N, the sender had retransmitted it when the duplicate ACKs came."""
+    rows = [*above(3), *dupacks(), ack(60, 104, HOLE + MSS), again(61, 106, HOLE, trigger="go_back_n")]
+    for row in rows:
+        row["phase"] = "loss"
+    expiry = timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)
+    assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
+
+
 def test_at_the_recovery_point() -> None:
     episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
     rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]

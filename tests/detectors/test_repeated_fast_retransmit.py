@@ -49,6 +49,24 @@ def test_reno_reduces_cwnd_for_each_loss() -> None:
     assert finding.cost_s == pytest.approx(0.0265)
 
 
+@pytest.mark.parametrize("tap", ["near_sender", "near_receiver"])
+def test_the_answers_may_wait_in_the_queue_before_the_tap(tap: str) -> None:
+    """World 381297: only reordering; both retransmissions passed after the ACKs of what was missing, and all before them was sent."""
+    rows: list[dict[str, Any]] = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(10)]
+    rows += [*dupacks(20, 1020, 1), ack(24, 1024, 1 + 4 * MSS), resend(30, 1040, 1, 6, spurious=True)]
+    rows += [
+        *dupacks(41, 1041, 1 + 6 * MSS),
+        ack(45, 1045, 1 + 8 * MSS),
+        resend(50, 1060, 1 + 6 * MSS, 2, spurious=True),
+    ]
+    rows.append(ack(60, 1070, 1 + 10 * MSS))
+    for row in rows:
+        row["phase"] = "open"
+    found, _ = run(CODE, trace(flows(timestamps_agreed=False, tap=tap), segments=rows))
+    times = [(f.t_start_ns, f.t_end_ns) for f in found]
+    assert times == ([(1_022_000_000, 1_070_000_000)] if tap == "near_sender" else [])
+
+
 @pytest.mark.parametrize(("dupacks_seen", "number"), [(3, 1), (0, 0)])
 def test_without_sack_a_recovery_begins_with_duplicate_acks(dupacks_seen: int, number: int) -> None:
     """The tap took the partial ACK's retransmission for the begin of a recovery: the sender had begun it before (world 320034)."""

@@ -75,6 +75,7 @@ def test_the_costliest_cases_are_listed_and_the_rest_summed_up() -> None:
     *listed, remainder = cases(MAX_FINDINGS + 2)
     assert [f.values["n_count"] for f in listed] == list(range(2, MAX_FINDINGS + 2))
     assert remainder.values["cases_count"] == 2
+    assert remainder.values["cases_by_sender"] == "10.0.0.1: 2"
     assert remainder.cost_s == pytest.approx(1e-6)
     assert remainder.sentence.startswith("2 more cases of a loss in 1 flow")
 

@@ -108,6 +108,15 @@ def test_one_packet_in_flight_leaves_each_link_idle_while_its_ack_comes_back() -
     assert (found, len(undecided)) == ([], 1)
 
 
+@pytest.mark.parametrize(("acked", "decided"), [(1, False), (2, True)])
+def test_one_ack_for_the_whole_window_leaves_each_link_idle_while_it_comes_back(acked: int, decided: bool) -> None:
+    """Two segments and an ACK for both, over and over, take 5 ms on 802.11b (world 381086)."""
+    window = {"window_bytes": 2 * MSS, "flight_bytes": MSS, "acked_bytes": acked * MSS, "rtt_ns": 5 * MS}
+    rows = [interval("window_limited", 1000 + 5 * i, 1005 + 5 * i, **window) for i in range(800)]
+    found, undecided = run(CODE, trace(flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS), intervals=rows))
+    assert (len(found), len(undecided)) == ((1, 0) if decided else (0, 1))
+
+
 def test_undecided_where_only_both_together_would_be_a_finding() -> None:
     """A finding takes half a second of ten: 0.3 s are decided, 0.4 s are open."""
     window = {"window_bytes": 2 * MSS}
@@ -248,6 +257,20 @@ def test_a_full_path_whose_acks_pause_is_undecided(train: int, undecided: int) -
     made = trace(flows(segment_max_bytes=MSS), intervals=[interval("full_path", 1000, 3000, **window)], segments=acks)
     found, open_ = run(CODE, made)
     assert (found, len(open_)) == ([], undecided)
+
+
+@pytest.mark.parametrize(("gap_ms", "found"), [(2.5, 0), (0.1, 1)])
+def test_evenly_paced_acks_within_one_interval_show_a_busy_link(gap_ms: float, found: int) -> None:
+    """The window opens once in 25 ms, and the sender fills it at once (world 382032)."""
+    window = {"window_bytes": 20 * MSS, "acked_bytes": 10 * MSS, "rtt_ns": 50 * MS}
+    rows = [interval("window_limited", 1000 + 25 * i, 1025 + 25 * i, **window) for i in range(200)]
+    acks = [
+        ack(1 + 10 * i + j, 1025 + 25 * i - gap_ms * (9 - j), 1 + (10 * i + j + 1) * MSS)
+        for i in range(200)
+        for j in range(10)
+    ]
+    made = flows(segment_max_bytes=MSS, handshake_rtt_ns=20 * MS)
+    assert len(run(CODE, trace(made, intervals=rows, segments=acks))[0]) == found
 
 
 def test_a_spurious_recovery_that_timestamps_show_reduces_nothing() -> None:

@@ -49,7 +49,7 @@ def data_ack_collision(
     chance_share: float = 0.001,
     open_share: float = 0.05,
     common_share: float = 0.25,
-    paired_share: float = 0.3,
+    unheard_share: float = 0.5,
     rounds_count: float = 2.0,
     near_count: int = 4,
     around_count: int = 64,
@@ -80,10 +80,11 @@ def data_ack_collision(
     `chance_share`: the largest p-value against three explanations: (1) as many events at one time by chance (binomial, at the rates
     around each event, so that a channel that is bad for a while pairs nothing; pairs of which one frame was heard only where
     they are more than that); (2) if ties were not heard, errors in bursts: a failure that was not heard is followed by another as
-    often as retries fail (binomial); (3) if the same stations send UDP, its retry rate.
+    often as retries fail, besides those that chance pairs (binomial); (3) if the same stations send UDP, its retry rate.
     `open_share`: up to this p-value it is undecided: a longer capture would show it. So it is where `common_share` of the frames of either
     side fail: then almost every failure has one of the other side nearby, by chance or not.
-    `paired_share`: least share of the events of the side with more events; of fewer, ties are not the main cause.
+    `unheard_share`: where no failed frame was heard, no retry shows how long bursts are: then ties must be most of the failures of the
+    side with more of them.
     `rounds_count`: contentions of one ACK, at most, on average (1.7 to 1.9 in simulations of two stations), each with one
     slot in 32 (OFDM: 16) in common. More ties than that, beyond `chance_share`, show a contention window below the
     standard's or more than one ACK at a time: a warning or more, by cost.
@@ -95,7 +96,7 @@ def data_ack_collision(
 
     What fools it
     -------------
-    Independent errors pair by chance only. Errors in bursts hit data and ACKs one after the other: if heard, they do not
+    Independent errors pair by chance only, however frequent. Errors in bursts hit data and ACKs one after the other: if heard, they do not
     overlap; if not, their silence is too long and their retries fail too. With the capture effect one frame of a tie
     survives: such ties are not counted. Encrypted frames do not show what they carry: undecided, as are pairs of which
     the sniffer missed more than it heard.
@@ -115,10 +116,10 @@ def data_ack_collision(
                 link,
                 least=least_pairs_count,
                 chance_share=chance_share,
-                share=paired_share,
                 rounds=rounds_count,
                 open_share=open_share,
                 common_share=common_share,
+                unheard_share=unheard_share,
             )
             if result is not None:
                 yield result
@@ -148,10 +149,10 @@ def _judge(
     *,
     least: int,
     chance_share: float,
-    share: float,
     rounds: float,
     open_share: float,
     common_share: float,
+    unheard_share: float,
 ) -> Finding | Undecided | None:
     air, data, acks = search.air, link.data, link.acks
     e = air.exchanges
@@ -173,20 +174,29 @@ def _judge(
         expected += expected_mixed
     else:
         data_at, ack_at, heard = data_at[~mixed], ack_at[~mixed], heard[~mixed]
+        mixed = mixed[:0]
     paired = len(data_at)
-    if paired < least or paired < share * max(len(failed_data), len(failed_acks)):
-        return None
     # Heard ties overlapped; only the others can be errors that followed each other.
     unheard = int((~heard).sum())
+    most_unheard = unheard > paired / 2
+    if paired < least:
+        return None
     failed = np.concatenate((failed_data, failed_acks))
     missed = failed[~e.first_heard[failed]]
-    trials = max(unheard, int((~e.first_heard[failed_acks]).sum()))
-    p_burst = binomial_tail(unheard, trials, _retry_failure_rate(e, missed)) if unheard > paired / 2 else 0.0
+    # With one frame of a tie heard, each missed frame of either side may be in one.
+    trials = max(unheard, len(missed) if mixed.any() else int((~e.first_heard[failed_acks]).sum()))
+    if len(missed) == len(failed) and paired < unheard_share * max(len(failed_data), len(failed_acks)):
+        return None
+    by_chance = min(1.0, expected / events)
+    # A failure that was not heard is paired by chance, or by the next one of the same burst.
+    in_burst = _retry_failure_rate(e, missed)
+    together = 1 - (1 - min(1.0, expected / max(trials, 1))) * (1 - in_burst)
+    p_burst = binomial_tail(unheard, trials, together) if most_unheard else 0.0
     rate = len(failed) / len(both)
     udp = link.all[e.udp[link.all] & e.lead[link.all]]
     udp_rate = float(e.failed[udp].mean()) if len(udp) >= 100 else None
     p_udp = binomial_tail(len(failed), len(both), udp_rate) if udp_rate is not None else 0.0
-    p = max(binomial_tail(paired, events, min(1.0, expected / events)), p_burst, p_udp)
+    p = max(binomial_tail(paired, events, by_chance), p_burst, p_udp)
     if p > chance_share:
         rare = min(len(failed_data) / len(data), len(failed_acks) / len(acks)) < common_share
         return None if p > open_share and rare else _open(air, data_at, p)
@@ -222,7 +232,7 @@ def _judge(
         int(e.t_first_ns[both].min()),
         int(e.t_last_ns[both].max()),
         cost_s=cost_s,
-        confidence=0.95 if unheard <= paired / 2 or udp_rate is not None else 0.85,
+        confidence=0.95 if not most_unheard or udp_rate is not None else 0.85,
         values=values,
         evidence=np.concatenate([air.transmissions.packet[air.transmissions_of(x)] for x in (data_at, ack_at)]),
         sentence=(

@@ -9,13 +9,13 @@ from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     TIMERS,
-    Array,
     Cases,
     Description,
     Facts,
     Finding,
     TimeoutRuns,
     duration,
+    kept_long,
     moment,
     times,
 )
@@ -87,8 +87,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: f
     if not len(runs):
         return
     rows = runs.rows
-    trip = np.maximum(facts.flow_values("tap_rtt_min_ns", runs.key), 0)
-    kept, normal_rto = _kept_long(runs, trip, kept_factor, model_error_share)
+    kept, normal_rto = kept_long(facts, runs, kept_factor, model_error_share)
     which = np.flatnonzero((runs.last > runs.first) | (kept != ""))
     start, end = runs.t_start_ns[which], runs.t_end_ns[which]
 
@@ -119,33 +118,6 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: f
         facts, CODE, runs.key[which], start, end, (end - start) / 1e9, rows["packet"][runs.first[which]], "timeouts"
     )
     yield from cases.findings(describe, what="retransmission timer backoff")
-
-
-def _kept_long(runs: TimeoutRuns, trip: Array, factor: float, error: float) -> tuple[Array, Array]:
-    """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
-    without backoff or such a sample, ns."""
-    rows, first = runs.rows, runs.first
-    waited, fresh = rows["waited_ns"][first], rows["fresh_rto_ns"][first]
-    reason, normal_rto = np.full(len(runs), "", object), np.array(fresh)
-    before = fresh[:-1]
-    # Only a run that ended with new data leaves a long timer behind, for the flight that follows it: what is sent before an ACK
-    # of that flight can come, a round trip later.
-    soon = rows["silent_from_ns"][first[1:]] <= runs.t_end_ns[:-1] + trip[1:]
-    after = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1]
-    follows = after & (before != NULL) & (fresh[1:] != NULL)
-    # It remains until a segment that was sent once is acknowledged: `rto_ns` says so.
-    remains = rows["rto_ns"][first[1:]] > factor * fresh[1:]
-    backoff = follows & (soon | remains) & (waited[1:] > factor * fresh[1:])
-    sample = follows & soon & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
-    reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
-    normal_rto[1:][sample] = before[sample]
-    # No round trip was measured until now, as after a retransmitted SYN: a timer twice the last one is kept, whenever it began.
-    unmeasured = after & (before == NULL) & (fresh[1:] == NULL)
-    last = rows["waited_ns"][runs.last[:-1]]
-    kept = unmeasured & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
-    reason[1:][kept] = "backoff"
-    normal_rto[1:][kept] = waited[:-1][kept]
-    return reason, normal_rto
 
 
 def _sentence(runs: TimeoutRuns, run: int, kept: str, idle_s: float, saved_s: float) -> str:

@@ -69,7 +69,8 @@ def repeated_fast_retransmit(
 
     How it decides
     --------------
-    Reductions are `recoveries`, `timeouts`, and, without SACK, retransmissions of the left edge after duplicate ACKs.
+    Reductions are `recoveries`, `timeouts`, and, without SACK, retransmissions of the left edge after duplicate ACKs; at the sender
+    also those that pass after the ACK of new data, because they waited in the queue before the tap.
     `dupacks_count`: this many, TCP's threshold.
     `answer_ms`: they follow within this time; stacks answer within their tick, of 10 ms at most.
     A reduction is repeated when the segment starts below the highest byte sent before the previous reduction, or, without

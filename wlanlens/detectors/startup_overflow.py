@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CODE = "startup_overflow"
 
 _FREQUENT = "later losses are so frequent that chance explains these, too, or so much was lost between them as by a burst of errors."
-_UNKNOWN = "nothing shows what caused some of the retransmissions, and so whether these segments had been lost."
+_UNKNOWN = "nothing shows whether the segments of some of the retransmissions had been lost."
 
 
 def _phrase(finding: Finding) -> str:
@@ -84,7 +84,7 @@ def startup_overflow(
     --------------
     From the losses whose first copy was sent before the sender's first retransmission; a tail loss probe is no reaction to a loss.
     A fast retransmission or one of SACK counts where nothing shows whether it was spurious: what follows tells chance from a queue.
-    One that was needed counts whatever caused it; with fewer of these, one of which both is unknown makes the case undecided.
+    One that was needed counts whatever caused it; with fewer of these, others of which that is unknown make the case undecided.
     `min_losses_count`: two may be chance; three duplicate ACKs also make TCP react.
     `chance_share`: with the rest of the connection's frequency of loss episodes, this many losses so close together have at most
     this probability (binomial, one episode added to the rest): one of 1000 connections with random losses.

@@ -26,6 +26,7 @@ from wlanlens.detection.toolkit import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    several_acks,
 )
 from wlanlens.registry import detector
 
@@ -98,7 +99,8 @@ def window_limited(
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
     `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer
     than this, and the window's no longer than that for each of its segments, those of other connections on the path, and the ACK,
-    the link may be busy all the time: undecided. With one packet in flight it is idle while the ACK comes back.
+    the link may be busy all the time: undecided. With one packet in flight it is idle while the ACK comes back, and so where one ACK
+    answers the whole window.
     `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
     `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or an ACK that the receiver
     delayed: undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
@@ -128,7 +130,8 @@ def window_limited(
     spans = spans.take(np.isin(spans["state"], ("zero_window", "window_limited")) | has_no_room(facts, spans))
     spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
     mostly = mostly_full(spans)
-    path = spans["state"] == "full_path"
+    # Of all that was acknowledged in one interval, each ACK shows the pace.
+    path = (spans["state"] == "full_path") | ((spans["state"] == "window_limited") & several_acks(facts, spans))
     path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
     spans, mostly = spans.take(~path), mostly[~path]
     if len(spans):

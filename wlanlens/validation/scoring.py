@@ -119,19 +119,23 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
 
 
 def in_sight(
-    findings: Sequence[Finding], truth: Sequence[Finding], near: Callable[[Finding], bool], *, tolerance_ms: float = 5.0
+    findings: Sequence[Finding], truth: Sequence[Finding], near: Callable[[Finding], bool]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Findings and true events of one code for which `near` holds. A finding that sums up cases keeps those that are near: its
-    number less the events out of sight that no other finding found."""
-    slack_ns = int(tolerance_ms * 1e6)
-    mine, events = list(filter(near, findings)), list(filter(near, truth))
-    if any(_cases(f) for f in mine):
-        far = [f for f in findings if not near(f)]
-        out = [t for t in truth if not near(t) and not _covered(t, far, slack_ns)]
-        for i in [i for i, f in enumerate(mine) if _cases(f)]:
-            left = max(1, _cases(mine[i]) - len(_inside(mine[i], out, slack_ns)))
-            mine[i] = replace(mine[i], values={**mine[i].values, "cases_count": left})
-    return mine, events
+    """Findings and true events of one code for which `near` holds. A finding that sums up cases keeps the number of those whose senders
+    are near."""
+    mine: list[Finding] = []
+    for f in filter(near, findings):
+        if not _cases(f):
+            mine.append(f)
+        elif left := sum(number for host, number in _senders(f) if near(replace(f, subject=f"{host}:", flow=0))):
+            mine.append(replace(f, values={**f.values, "cases_count": left}))
+    return mine, list(filter(near, truth))
+
+
+def _senders(finding: Finding) -> list[tuple[str, int]]:
+    """The hosts whose cases a finding sums up, and the number of each."""
+    rows = [row.rpartition(": ") for row in str(finding.values["cases_by_sender"]).split(", ")]
+    return [(host, int(number)) for host, _, number in rows]
 
 
 def value_pairs(

@@ -61,6 +61,7 @@ from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.lone_waits import late_with_others, stands_out
+from wlanlens.detection.toolkit.long_timers import kept_long
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
@@ -102,6 +103,7 @@ from wlanlens.detection.toolkit.window_time import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    several_acks,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
@@ -190,6 +192,7 @@ __all__ = [
     "highest_working",
     "is_on_ack_path",
     "judge_first_losses",
+    "kept_long",
     "key_groups",
     "last_ack_lateness_ns",
     "late_with_others",
@@ -219,6 +222,7 @@ __all__ = [
     "sent_above",
     "sent_before",
     "sent_up_to",
+    "several_acks",
     "severity",
     "sniffer_doubt",
     "stands_out",

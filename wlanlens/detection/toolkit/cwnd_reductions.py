@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.dupack_answers import third_dupacks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import NULL, Array
+
+_COLUMNS = ("t_ns", "packet", "rel_seq", "spurious", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap")
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class CwndReductions:
     Attributes
     ----------
     rows : Rows
-        Of `segments`: columns `t_ns packet rel_seq spurious flight_bytes lost_before_tap`.
+        Of `segments`: columns `t_ns packet rel_seq spurious flight_bytes lost_before_tap`. `t_ns` is that of the third duplicate ACK
+        where the answer waited in the queue before the tap.
     number : array
         Retransmissions up to each, itself included, without those that may be tail loss probes: these are no go-back-N.
     spurious : array
@@ -28,6 +32,8 @@ class CwndReductions:
         A fast retransmit; False for a timeout.
     with_sack : array of bool
         Whether the connection uses SACK.
+    recovery_point : array
+        The highest byte sent before each.
     """
 
     rows: Rows
@@ -35,11 +41,7 @@ class CwndReductions:
     spurious: Array
     fast: Array
     with_sack: Array
-
-    @property
-    def recovery_point(self) -> Array:
-        """The highest byte sent before each."""
-        return np.asarray(self.rows["rel_seq"] + self.rows["flight_bytes"])
+    recovery_point: Array
 
     def unanswered_partial_acks(self, facts: Facts) -> Array:
         """Whether each but the first is a timeout because the sender had left fast recovery at a partial ACK.
@@ -74,7 +76,7 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     """
     copies = facts.rows(
         "segments",
-        ["t_ns", "packet", "rel_seq", "spurious", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
+        list(_COLUMNS),
         where={"transmission": ("retransmission",)},
         valid=("t_ns", "rel_seq", "flight_bytes"),
     )
@@ -89,13 +91,36 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     begun = begun.take((begun["dupacks"] != 0) | np.isin(begun.key, keys_with_sack))
     recovers[_positions(copies.key, copies["packet"], begun.key, begun["packet"])] = True
     fast = recovers | ~with_sack & _answers_dupacks(facts, copies, dupacks, answer_ns)
-    # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap.
-    fast &= ~timer & (facts.cached(Acks).highest_before(copies.key, copies["packet"]) <= copies["rel_seq"])
+    edge = np.maximum(facts.cached(Acks).highest_before(copies.key, copies["packet"]), copies["rel_seq"])
+    # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap. At the sender the
+    # copy had waited in the queue before the tap.
+    asked_ns = _asked_ns(facts, copies)
+    queued = (edge > copies["rel_seq"]) & (asked_ns != NULL) & ~with_sack & ~facts.tap_away_from_sender(copies.key)
+    fast = ~timer & (fast & (edge == copies["rel_seq"]) | queued)
+    sent = np.where(fast & queued, asked_ns, copies["t_ns"])
+    copies = Rows(copies.key, {**{name: copies[name] for name in _COLUMNS}, "t_ns": sent})
     which = np.flatnonzero(fast | timer)
     by_timer = (copies["trigger"] == "undecided") & (copies["trigger_evidence"] == "timer_expired")
     number = np.cumsum((copies["trigger"] != "tail_loss_probe") & ~by_timer)[which]
     spurious = np.cumsum(copies["spurious"] == 1)[which]
-    return CwndReductions(copies.take(which), number, spurious, fast[which], with_sack[which])
+    point = (edge + copies["flight_bytes"])[which]
+    return CwndReductions(copies.take(which), number, spurious, fast[which], with_sack[which], point)
+
+
+def _asked_ns(facts: Facts, copies: Rows) -> Array:
+    """Time of the third duplicate ACK that each retransmission is the first to answer, outside of a recovery; `NULL` for none."""
+    third = third_dupacks(facts)
+    third = third.take(np.isin(third["phase"], ("open", "disorder"))).sorted_by("rel_ack", "packet")
+    out = np.full(len(copies), NULL, np.int64)
+    if not len(third) or not len(copies):
+        return out
+    at = third.last_until("rel_ack", copies.key, copies["rel_seq"])
+    asked = (at >= 0) & (third["rel_ack"][at] == copies["rel_seq"]) & (third["packet"][at] < copies["packet"])
+    which = np.flatnonzero(asked)
+    # The first copy of each third duplicate ACK: rows are in order of time.
+    _, first = np.unique(at[which], return_index=True)
+    out[which[first]] = third["t_ns"][at[which[first]]]
+    return out
 
 
 def _positions(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:

@@ -61,7 +61,7 @@ def first_losses(copies: Rows, reaction: int, maybe: bool = False) -> Rows:
     """The first copies lost before the reaction, in order of sending, by their retransmissions.
 
     A request of which nothing shows whether it was spurious counts, unless another one of that window is known to be: packets changed
-    their order. `maybe`: so does a retransmission of undecided trigger.
+    their order. `maybe`: so does a retransmission of undecided trigger, and one of the timer.
     """
     early = _first_copies(copies, reaction)
     sent = copies["t_ns"] - copies["since_previous_ns"]
@@ -69,7 +69,7 @@ def first_losses(copies: Rows, reaction: int, maybe: bool = False) -> Rows:
     known = np.isin(copies["spurious"], (0, 1))
     lost = early & (copies["spurious"] == 0)
     if not (copies["spurious"][requested] == 1).any():
-        lost |= requested & ~known
+        lost |= (early if maybe else requested) & ~known
     which = np.flatnonzero(lost)
     return copies.take(which[np.lexsort((copies["rel_seq"][which], sent[which]))])
 

@@ -141,6 +141,8 @@ def lone_segments(
     # Sent before the previous ACK, the segment was queued behind what that acknowledges.
     begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, t_before)
     waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
+    # An ACK of several segments waits for no timer: where none came sooner after the last one, the path takes as long.
+    waited[acks["t_ns"] - begun - _untimed_ns(acks, key, since_last, largest) < least_wait_ns] = 0
     return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
 
 
@@ -222,6 +224,17 @@ def _queued_acks(
     singles, others = (np.bincount(group[which], minlength=len(names)) for which in (single, several))
     acked_singly = (singles > others) & (singles >= min_single_acks)
     return np.where(np.isfinite(least), least, 0.0)[group], acked_singly[group]
+
+
+def _untimed_ns(acks: Rows, key: Array, since_last: Array, largest: Array) -> Array:
+    """The least `since_last` of each direction's ACKs of several segments; 0 where there is none."""
+    names, group = np.unique(key, return_inverse=True)
+    grown = np.diff(acks["rel_ack"], prepend=0)
+    next_one = np.diff(key, prepend=NULL) == 0
+    several = np.flatnonzero(next_one & (grown > largest) & (since_last != NULL))
+    least = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(least, group[several], np.maximum(since_last[several], 0))
+    return np.where(least < np.iinfo(np.int64).max, least, 0)[group]
 
 
 def _highest(sends: Rows, end: Array) -> Array:

@@ -28,7 +28,9 @@ def may_be_busy(facts: Facts, spans: Rows, segment: Array, access_ns: int, own_s
     queue = number + paths.bytes_of_others(spans.key, spans["t_start_ns"]) // packet
     # With one packet in flight each link is idle while its ACK comes back, unless other connections use it.
     alone = (number <= 1) & (spans["window_bytes"] < 2 * segment) & (queue == number)
-    near = (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
+    # Likewise where one ACK answers the whole window: until it arrives there is no data on the path.
+    whole = (spans["acked_bytes"] > spans["window_bytes"] - segment) & (queue == number)
+    near = ~whole & (least <= access_ns) & (rtt - least >= own_share * rtt) & (rtt <= (queue + 1) * access_ns)
     queued = (number >= 2) & (rtt >= full_rtts * least)
     return np.asarray((spans["state"] == "window_limited") & np.where(known, (near | queued) & ~alone, ~(rtt > 0)))
 
@@ -105,6 +107,11 @@ def acked_with_pauses(facts: Facts, spans: Rows, min_acks: int, pause_share: flo
     since = np.maximum(spans["t_start_ns"][at], np.where(np.diff(at, prepend=-1) == 0, np.roll(acks["t_ns"], 1), 0))
     even_ns = np.bincount(at, np.where(paced, acks["t_ns"] - since, 0), len(spans))
     return np.asarray(2 * even_ns < spans["t_end_ns"] - spans["t_start_ns"])
+
+
+def several_acks(facts: Facts, spans: Rows) -> Array:
+    """Whether more was acknowledged in each interval than one ACK for two segments (RFC 5681 section 4.2) does."""
+    return np.asarray(spans["acked_bytes"] > 2 * np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1))
 
 
 def mostly_full(spans: Rows) -> Array:

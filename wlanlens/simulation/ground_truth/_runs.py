@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Expiry:
     """One expiry of the retransmission timer: time, byte, timer value and its doublings, and whether that byte had arrived.
 
-    The last data before it passed the tap at `silent_from_ns`; TCP had made it at `last_made_ns`, before the device's queue.
+    The last data before it passed the tap at `silent_from_ns`; TCP had made the last copy of that byte at `last_made_ns`. `measured`:
+    whether TCP had a round trip to set the timer from.
     """
 
     t_ns: int
@@ -29,15 +30,18 @@ class Expiry:
     last_made_ns: int
     arrived: bool
     backoff: int
+    measured: bool
 
 
 @dataclass(frozen=True)
 class Run:
-    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), and the end of the recovery."""
+    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), the end of the recovery, and the highest byte
+    sent before that ACK."""
 
     expiries: tuple[Expiry, ...]
     progress_ns: int | None
     recovered_ns: int | None
+    sent_to: int
 
 
 class Side:
@@ -136,14 +140,14 @@ class Side:
         known = (came != NEVER) & (rtt > 0)
         return came[known], rtt[known]
 
-    def _last_sent(self, before_ns: int) -> tuple[int, int]:
-        """When data last passed the sender's tap before a time, and when TCP had made it."""
-        t = self.data["t_tap_ns"]
-        earlier = np.flatnonzero((t != NEVER) & (t < before_ns))
-        if not len(earlier):
-            return before_ns, before_ns
-        last = earlier[t[earlier].argmax()]
-        return int(t[last]), int(self.data["t_made_ns"][last])
+    def _last_sent(self, before_ns: int, byte: int) -> tuple[int, int]:
+        """When data last passed the sender's tap before a time, and when TCP had last made a copy of this byte."""
+        d = self.data
+        passed = (d["t_tap_ns"] != NEVER) & (d["t_tap_ns"] < before_ns)
+        holds = (d["rel_seq"] <= byte) & (byte < d["end"]) & (d["t_made_ns"] < before_ns)
+        times = d["t_tap_ns"][passed], d["t_made_ns"][holds]
+        tapped, made = (int(t.max()) if len(t) else before_ns for t in times)
+        return tapped, made
 
     def arrived(self, byte: int, made_before_ns: int) -> bool:
         """Whether a copy of this byte created before a time reached the receiver, at any time."""
@@ -175,13 +179,15 @@ class Side:
             t = int(e["t_ns"])
             if e["what"] != "timeout" or not self._at_tap(t):
                 continue
+            byte = int(e["rel_seq"])
             one = Expiry(
                 t,
-                int(e["rel_seq"]),
+                byte,
                 int(e["rto_ns"]),
-                *self._last_sent(t),
-                self.arrived(int(e["rel_seq"]), t),
+                *self._last_sent(t, byte),
+                self.arrived(byte, t),
                 int(e["backoff"] or 0),
+                e["srtt_ns"] is not None,
             )
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
                 yield self._run(part, one.silent_from_ns)
@@ -201,7 +207,8 @@ class Side:
             recovered = undone[0]
         if next_ns is not None and (recovered is None or next_ns < recovered):
             recovered = next_ns
-        return Run(tuple(part), progress, recovered)
+        sent_to = int(self.data["end"][self.data["t_made_ns"] < (progress or last)].max(initial=0))
+        return Run(tuple(part), progress, recovered, sent_to)
 
 
 def sides(facts: Truth, *, every: bool = False) -> list[Side]:

@@ -20,7 +20,7 @@ CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
 #: SNR in 22 MHz, dB, at which nine of ten frames of 1500 bytes arrive, by rate (rust/sim/src/channel/noise.rs).
 NEEDS_DB = {1.0: -3.0, 2.0: 1.6, 5.5: 5.5, 11.0: 8.6}
 #: As in the detectors.
-_LEAST_EXCHANGES, _LEAST_TIES, _PAIRED, _EDGE = 100, 5, 0.4, 0.5
+_LEAST_EXCHANGES, _LEAST_TIES = 100, 5
 _ROUNDS, _SLOTS = 2.0, 32
 _LEAST_CLIMBS, _LEAST_FAILURES, _DROPPED, _WASTE = 5, 3, 0.1, 0.15
 _LEAST_FRAMES, _LEAST_S, _SAME, _FAILED, _FACTOR, _TRIED = 200, 2.0, 0.99, 0.1, 1.8, 20
@@ -64,8 +64,7 @@ def made(
 
 
 def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Links on which first transmissions of TCP data and TCP ACKs collided in one slot, were both retried, and rarely
-    failed for other reasons.
+    """Links on which first transmissions of TCP data and TCP ACKs collided in one slot and were both retried.
 
     All traffic of a station with several others is one link: it waits in one queue. From the first to the last
     exchange; the cost is the longer frame of each collision.
@@ -84,8 +83,7 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
             continue
         tied_data, tied_acks = (x[(a.tie[x] >= 0) & ~a.last[x]] for x in (data, acks))
         met, of_data, of_ack = np.intersect1d(a.tie[tied_data], a.tie[tied_acks], return_indices=True)
-        failed = max(int(a.bad[data].sum()), int(a.bad[acks].sum()))
-        if len(met) < _LEAST_TIES or len(met) < _EDGE * _PAIRED * failed:
+        if len(met) < _LEAST_TIES:
             continue
         wasted = np.maximum(a.airtime_us(tied_data[of_data]), a.airtime_us(tied_acks[of_ack]))
         names = Counter(zip(a.station[tied_data[of_data]].tolist(), a.to[tied_data[of_data]].tolist(), strict=True))
@@ -101,8 +99,6 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
             ties_count=len(met),
             normal_ties_count=normal,
         )
-        # Fewer of all failures than this are not their main cause: they need not be found.
-        found = found if len(met) >= _PAIRED * failed else replace(found, confidence=MAY_BE_MISSED)
         # DCF itself causes this many collisions; they are the price of sharing the channel.
         yield found if len(met) > normal else replace(found, severity="info")
 

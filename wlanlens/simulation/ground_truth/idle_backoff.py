@@ -37,6 +37,8 @@ def _kept(before: Run | None, run: Run) -> bool:
     first = run.expiries[0]
     if before is None or before.progress_ns is None:
         return False
-    # The timer of a SYN is no estimate: a longer one after it may be the first measured, without backoff.
-    measured = before.expiries[0].rel_seq > 0 and first.last_made_ns <= before.progress_ns
-    return first.backoff > 0 or (measured and first.rto_ns > _KEPT * before.expiries[0].rto_ns)
+    # What the timer waits for was sent in the flight after the run, and no ACK of that flight has come: the run's timer, or the idle
+    # time as a round trip, is all that the sender has. A SYN's timer is no estimate: a longer one may be the first measured.
+    same = first.last_made_ns <= before.progress_ns and first.rel_seq <= before.sent_to
+    same &= before.expiries[0].rel_seq > 0 or not first.measured
+    return first.backoff > 0 or (same and first.rto_ns > _KEPT * before.expiries[0].rto_ns)

@@ -55,9 +55,9 @@ impl Sender {
         // With SACK, an ACK that reports only what came twice is no duplicate ACK (RFC 6675 section 2).
         let reports_twice = sack && dsack && newly_sacked == 0;
         self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + u32::from(!reports_twice) } else { 0 };
-        // One that also reports a hole shows it again.
+        // One that also reports a hole shows it again. Window updates and old ACKs in between show nothing.
         let shows_hole = !(sack && dsack && s.sack_blocks == 1);
-        self.repeated_acks = if duplicate { self.repeated_acks + u32::from(shows_hole) } else { 0 };
+        self.repeated_acks = if advanced { 0 } else { self.repeated_acks + u32::from(duplicate && shows_hole) };
         if advanced {
             self.sample_rtt(config, now, stamp, s, &acked);
             self.probed = self.probed.filter(|end| *end > ack);
