@@ -132,6 +132,23 @@ def test_fast_recovery_without_a_loss_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 5, "fast_recovery": 5, "path": 10, "unknown": 5}
 
 
+def test_a_hole_that_stays_open_for_a_round_trip_is_a_loss() -> None:
+    rows = intervals([("transfer", 5), ("fast_recovery", 5)])
+    rows[0]["rtt_ns"] = 5
+    last = {"packet": 1, "t_start_ns": 5, "t_end_ns": 10, "spurious": None}
+
+    def entered(**of_recovery: object) -> dict[str, int]:
+        recoveries = table("recoveries", [{**last, "ended_by": "capture_end", **of_recovery}])
+        return ledger.totals(ledger.from_intervals(table("intervals", rows), recoveries=recoveries))
+
+    assert entered() == {"fast_recovery": 5, "path": 5}
+    assert entered(ended_by="timeout") == {"unknown": 5, "path": 5}
+    rows[0]["rtt_ns"] = 6
+    assert entered() == {"unknown": 5, "path": 5}
+    rows[0]["rtt_ns"], rows[1]["acked_bytes"] = 5, 1000
+    assert entered() == {"unknown": 5, "path": 5}
+
+
 def test_overbuffering_has_the_ledgers_figure() -> None:
     queued = registry.units("detectors")["overbuffering"].thresholds
     assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS

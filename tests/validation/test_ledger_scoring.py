@@ -18,6 +18,7 @@ from wlanlens.validation.ledger_scoring import (
     share_right,
     spread,
     spread_of_worlds,
+    true_ledger,
     verdict_score,
 )
 from wlanlens.validation.random_worlds import random_world
@@ -97,3 +98,13 @@ def test_a_connection_that_passes_no_tap_is_no_cause(tmp_path: Path) -> None:
     assert verdict_score(1, run.facts, "", ("air",)).cause == "timeouts"
     assert verdict_score(1, run.facts, "", ("air",)).clear
     assert not verdict_score(1, run.facts, "", ("sender",)).clear
+
+
+def test_no_tap_answers_for_what_was_before_its_first_packet(tmp_path: Path) -> None:
+    run = simulate("clean_link", tmp_path, duration_s=0.5)
+    (subject,) = true_ledger(run.facts)
+    begins = {taps: sum(true_ledger(run.facts, taps)[subject].values()) for taps in ((), ("sender",), ("receiver",))}
+    packets = run.facts.packets.to_pylist()
+    assert begins[()] == begins[("sender",)]
+    # The SYN arrives later than it was sent.
+    assert begins[()] - begins[("receiver",)] == packets[0]["t_end_ns"] - packets[0]["t_made_ns"] > 0

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wlanlens.simulation.ground_truth import address
-from wlanlens.tables.columns import integers
+from wlanlens.tables.columns import coded, integers
 
 if TYPE_CHECKING:
     from wlanlens.simulation.ground_truth import Truth
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Categories that need captures of the air or the bus: without them this time is on the path.
 BELOW_TCP = ("usb", "air_useful", "air_retries", "air_others")
+
+_NEVER = np.iinfo(np.int64).max
 
 #: A timer without any answer to the end is a timer: the analyser may name it by its outcome.
 _AS = {"no_answer": "rto_backoff"}
@@ -146,19 +148,45 @@ class VerdictScore:
         return self.cause in self.named
 
 
-def by_subject(subjects: Iterable[str], ledger: pa.Table) -> dict[str, dict[str, int]]:
-    """Nanoseconds of each category by direction; `subjects`: that of each row."""
-    length = integers(ledger.column("t_end_ns")) - integers(ledger.column("t_start_ns"))
+def by_subject(
+    subjects: Iterable[str], ledger: pa.Table, begins: Mapping[str, int] | None = None
+) -> dict[str, dict[str, int]]:
+    """Nanoseconds of each category by direction; `subjects`: that of each row; `begins`: time before it does not count."""
+    start, end = (integers(ledger.column(name)).tolist() for name in ("t_start_ns", "t_end_ns"))
     names = ledger.column("category").cast("string").to_pylist()
     out: dict[str, Counter[str]] = {}
-    for subject, category, ns in zip(subjects, names, length.tolist(), strict=True):
-        out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
+    for subject, category, a, b in zip(subjects, names, start, end, strict=True):
+        a = max(a, (begins or {}).get(subject, a))
+        if b > a:
+            out.setdefault(subject, Counter())[_AS.get(category, category)] += b - a
     return {subject: dict(found) for subject, found in out.items()}
 
 
-def true_ledger(facts: Truth) -> dict[str, dict[str, int]]:
-    """The true ledger by direction."""
-    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger)
+def true_ledger(facts: Truth, taps: tuple[str, ...] = ()) -> dict[str, dict[str, int]]:
+    """The true ledger by direction; of taps, from the first packet on that they see: none shows what was before."""
+    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps))
+
+
+def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
+    """When the first packet of each direction's connection passes the tap at a host: of several taps, at its sender."""
+    t_end = integers(facts.packets.column("t_end_ns"))
+    arrived = coded(facts.packets.column("fate"), ("delivered",)) == 0
+    tapped = integers(facts.packets.column("t_tap_ns"), -1)
+    back = coded(facts.packets.column("direction"), ("a2b", "b2a")) == 1
+    flow = integers(facts.packets.column("flow"))
+    out: dict[str, int] = {}
+    # A packet passes the tap of its sender, and that of the host where it arrives.
+    for at_server in (False, True):
+        seen = np.where(back == at_server, np.where(tapped >= 0, tapped, _NEVER), np.where(arrived, t_end, _NEVER))
+        first = np.full(len(facts.world.flows), _NEVER)
+        np.minimum.at(first, flow, seen)
+        for number, t in enumerate(first.tolist()):
+            for direction in ("a2b", "b2a"):
+                subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
+                where = place(facts, taps, subject) if taps else ""
+                if t < _NEVER and (where in ("sender", "together") and mine or where == "receiver" and not mine):
+                    out[subject] = t
+    return out
 
 
 def scores(world: int, facts: Truth, trace: Trace, taps: tuple[str, ...]) -> list[LedgerScore]:
@@ -168,7 +196,7 @@ def scores(world: int, facts: Truth, trace: Trace, taps: tuple[str, ...]) -> lis
     said = by_subject(_subjects(ledger, trace.subject), ledger)
     divided = len(taps) > 1
     out = []
-    for subject, categories in sorted(true_ledger(facts).items()):
+    for subject, categories in sorted(true_ledger(facts, taps).items()):
         truth = categories if divided else above(categories)
         where, mine = place(facts, taps, subject), said.get(subject, {})
         if mine or subject in visible.get(where, ()):
@@ -221,7 +249,7 @@ def verdict_score(world: int, facts: Truth, sentence: str, taps: tuple[str, ...]
     """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []
-    for subject, categories in true_ledger(facts).items():
+    for subject, categories in true_ledger(facts, taps).items():
         if place(facts, taps, subject) == "elsewhere" and "air" not in taps:
             continue
         seen = categories if divided else above(categories)
