@@ -149,6 +149,17 @@ def test_a_hole_that_stays_open_for_a_round_trip_is_a_loss() -> None:
     assert entered() == {"unknown": 5, "path": 5}
 
 
+def test_slow_start_as_fast_as_the_full_path_is_the_path() -> None:
+    rows = intervals([("slow_start", 10), ("full_path", 20), ("slow_start", 10)])
+    for row, acked in zip(rows, (1000, 2000, 999), strict=True):
+        row["acked_bytes"] = acked
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"path": 30, "slow_start": 10}
+    # Nothing shows what the path can carry.
+    rows[1]["state"] = "transfer"
+    assert ledger.totals(ledger.from_intervals(table("intervals", rows))) == {"slow_start": 20, "path": 20}
+
+
 def test_overbuffering_has_the_ledgers_figure() -> None:
     queued = registry.units("detectors")["overbuffering"].thresholds
     assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS

@@ -63,7 +63,7 @@ def assign(
     in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown` (but see
     `_still_open`). Recovery after a spurious timeout that repaired something lost meanwhile stays `loss_recovery`.
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
-    after it (`QUEUE_NS`), is `queue`.
+    after it (`QUEUE_NS`), is `queue`. Slow start as fast as the flow ever filled the path is `path`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -89,6 +89,8 @@ def assign(
         paced = _evenly_paced(intervals, directions, state == states.index("window_limited"))
         _replace(categories, paced, "receiver_window", "path")
         full |= paced
+    if full.any():
+        _replace(categories, _as_fast_as_full(intervals, directions, full), "slow_start", "path")
     minimum = _min_rtt(intervals, directions)
     late = (minimum > 0) & (rtt - minimum >= np.maximum(QUEUE_NS, minimum))
     queued: Array = np.zeros(len(categories), np.int64)
@@ -112,6 +114,16 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
     end = filled(intervals.column("t_end_ns"))
     out[mine] = pace.evenly_paced(key[mine], end[mine], acked[mine], rtt[mine], full[mine])
     return out
+
+
+def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:
+    """Intervals in which no less was acknowledged in a time than while the flow filled the path: a larger window would be no faster."""
+    length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
+    acked = filled(intervals.column("acked_bytes"))
+    whole_ns, whole_acked = (directions.reduce(np.where(full, of, 0), np.add) for of in (length, acked))
+    known = (whole_acked > 0) & (acked > 0)
+    # In bytes and seconds: the product of two such integers can exceed 64 bits.
+    return np.asarray(known & (acked * (whole_ns / 1e9) >= whole_acked * (length / 1e9)))
 
 
 def limited(intervals: pa.Table) -> Array:
