@@ -117,13 +117,12 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
 
 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:
-    """Intervals in which no less was acknowledged in a time than while the flow filled the path: a larger window would be no faster."""
+    """Intervals in which as much was acknowledged in a time as while the flow filled the path, at its fastest: a larger window
+    would be no faster."""
     length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
-    acked = filled(intervals.column("acked_bytes"))
-    whole_ns, whole_acked = (directions.reduce(np.where(full, of, 0), np.add) for of in (length, acked))
-    known = (whole_acked > 0) & (acked > 0)
-    # In bytes and seconds: the product of two such integers can exceed 64 bits.
-    return np.asarray(known & (acked * (whole_ns / 1e9) >= whole_acked * (length / 1e9)))
+    rate = filled(intervals.column("acked_bytes")) / np.maximum(length, 1)
+    fastest = directions.reduce(np.where(full, rate, 0), np.maximum)
+    return np.asarray((fastest > 0) & (rate >= (1 - pace.SAME_SHARE) * fastest))
 
 
 def limited(intervals: pa.Table) -> Array:
