@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wlanlens.simulation.ground_truth import address
+from wlanlens.simulation.simulate import EPOCH_NS
 from wlanlens.tables.columns import integers
 
 if TYPE_CHECKING:
@@ -156,9 +157,34 @@ def by_subject(subjects: Iterable[str], ledger: pa.Table) -> dict[str, dict[str,
     return {subject: dict(found) for subject, found in out.items()}
 
 
-def true_ledger(facts: Truth) -> dict[str, dict[str, int]]:
-    """The true ledger by direction."""
-    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger)
+def true_ledger(facts: Truth, within: Mapping[str, tuple[int, int]] | None = None) -> dict[str, dict[str, int]]:
+    """The true ledger by direction; `within`: of a direction only the time between these two, ns of the run."""
+    subjects = _subjects(facts.ledger, facts.subject)
+    if within is None:
+        return by_subject(subjects, facts.ledger)
+    out: dict[str, Counter[str]] = {}
+    rows = (facts.ledger.column(name) for name in ("category", "t_start_ns", "t_end_ns"))
+    for subject, category, start, end in zip(subjects, *(column.to_pylist() for column in rows), strict=True):
+        since, until = within.get(subject, (start, end))
+        ns = min(end, until) - max(start, since)
+        if ns > 0:
+            out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
+    return {subject: dict(found) for subject, found in out.items()}
+
+
+def passed(trace: Trace) -> dict[str, tuple[int, int]]:
+    """Of each direction the times of its connection's first and last packet at the tap, ns of the run."""
+    rows = trace.table("flows").select(["flow", "t_first_ns", "t_last_ns"]).to_pylist()
+    shift = trace.start_ns - EPOCH_NS
+    out: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        if row["t_first_ns"] is None or row["t_last_ns"] is None:
+            continue
+        for direction in ("a2b", "b2a"):
+            subject = trace.subject(row["flow"], direction)
+            since, until = out.get(subject, (row["t_first_ns"] + shift, row["t_last_ns"] + shift))
+            out[subject] = min(since, row["t_first_ns"] + shift), max(until, row["t_last_ns"] + shift)
+    return out
 
 
 def scores(world: int, facts: Truth, trace: Trace, taps: tuple[str, ...]) -> list[LedgerScore]:
@@ -214,14 +240,17 @@ def above(categories: Mapping[str, int]) -> dict[str, int]:
     return dict(out)
 
 
-def verdict_score(world: int, facts: Truth, sentence: str, taps: tuple[str, ...]) -> VerdictScore:
+def verdict_score(
+    world: int, facts: Truth, sentence: str, taps: tuple[str, ...], within: Mapping[str, tuple[int, int]] | None = None
+) -> VerdictScore:
     """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction.
 
-    Connections of which no packet passes the taps do not count.
+    Connections of which no packet passes the taps do not count, nor does the time before the first packet that passes one tap and
+    after the last (`within`, see `passed`): what was lost on its way there and was never repeated does not show.
     """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []
-    for subject, categories in true_ledger(facts).items():
+    for subject, categories in true_ledger(facts, within).items():
         if place(facts, taps, subject) == "elsewhere" and "air" not in taps:
             continue
         seen = categories if divided else above(categories)
