@@ -285,6 +285,18 @@ def test_the_costliest_finding_is_named_where_no_cause_names_it() -> None:
     assert lost not in verdict(states, findings=(replace(found, severity="info"),)).sentence
 
 
+def test_losses_of_which_the_repair_is_undecided_are_named() -> None:
+    found = Finding("packet_loss", 0, S, "test.pcap", "", "info", 0.9, 0.0, flow=0, direction="a2b")
+    states = [("undecided", 3.0), ("transfer", 4.0)]
+    for undecided_s, named in ((2.0, True), (1.0, False), (0.0, False)):
+        part = replace(found, values={"lost_count": 8, "undecided_s": undecided_s})
+        sentence = verdict(states, findings=(part,)).sentence
+        assert ("packet loss took 2 s (29 %): 8 segments were lost; whether timers or" in sentence) == named
+        assert (
+            "what it waited for in 3 s (43 %) cannot be told at this tap; 8 segments were lost" in sentence
+        ) != named
+
+
 def test_a_path_that_a_finding_explains_is_not_called_healthy() -> None:
     found = Finding("burst_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence="station a: frames failed.")
     sentence = verdict([("path", 4.0)], findings=(found,)).sentence

@@ -70,6 +70,16 @@ def lost_count(findings: Sequence[Finding]) -> int:
     return sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
 
 
+def open_repairs_ns(findings: Sequence[Finding]) -> dict[tuple[int, str], int]:
+    """ns in which each direction repaired reported losses, and nothing shows whether its timer or duplicate ACKs made it do so."""
+    out: dict[tuple[int, str], int] = {}
+    for f in findings:
+        if f.code == PACKET_LOSS and f.flow is not None and f.direction is not None:
+            ns = round(float(f.values.get("undecided_s", 0.0)) * 1e9)
+            out[f.flow, f.direction] = out.get((f.flow, f.direction), 0) + ns
+    return out
+
+
 def costliest(
     findings: Sequence[Finding], named: Mapping[tuple[int | None, str | None], set[str]], sentence: str
 ) -> Finding | None:
