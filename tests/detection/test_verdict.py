@@ -99,7 +99,11 @@ def test_captures_without_a_transfer() -> None:
     assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
     assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
     assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
-    assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
+    assert verdict([], packets=9, connections=2).sentence == "2 TCP connections without a data transfer."
+    timers = table("timeouts", [{"packet": n, "kind": "undecided", "waited_ns": n * S} for n in (1, 2)])
+    nothing, numbers = table("intervals", []), {"packets": 9, "connections": 1}
+    made = judge(Trace.of_tables({"timeouts": timers}), ledger.from_intervals(nothing), (), **numbers)
+    assert made.sentence == ("1 TCP connection without a data transfer. 2 retransmission timeouts on opening took 3 s.")
 
 
 def test_a_bus_without_ip() -> None:

@@ -257,10 +257,11 @@ def _without_flow(
     trace: Trace, findings: Sequence[Finding], packets: int, connections: int, records: int, air: Summary | None
 ) -> str:
     """The sentence of a capture without a data transfer."""
+    timers = reasons.opening_timers(trace) if connections else ""
     if air is not None and air.frames:
-        return " ".join((words.unread(air, packets, connections), words.use(air)))
+        return " ".join(filter(None, (words.unread(air, packets, connections), timers, words.use(air))))
     if connections:
-        return f"{count(connections, 'TCP connection')} without a data transfer."
+        return " ".join(filter(None, (f"{count(connections, 'TCP connection')} without a data transfer.", timers)))
     if packets:
         return f"No TCP connection among {count(packets, 'packet')}."
     if not records:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry
 from wlanlens.detection.finding import Finding
-from wlanlens.formatting import count, share
+from wlanlens.formatting import count, seconds, share
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -40,6 +40,15 @@ def timeouts_by_kind(trace: Trace, flow: int, direction: str, findings: Sequence
             proved = kind == "undecided" and any(f.t_start_ns <= t <= f.t_end_ns for f in mine)
             out.setdefault("spurious" if proved else kind, []).append(t)
     return out
+
+
+def opening_timers(trace: Trace) -> str:
+    """ "2 retransmission timeouts on opening took 3 s.", of a trace in which no connection carried data; empty without any."""
+    if not trace.has("timeouts"):
+        return ""
+    waited = [ns or 0 for ns in trace.table("timeouts").column("waited_ns").to_pylist()]
+    number = count(len(waited), "retransmission timeout")
+    return f"{number} on opening took {seconds(sum(waited))}." if waited else ""
 
 
 def timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -> str:
