@@ -138,8 +138,13 @@ impl SenderState {
             let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
             if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
                 // An ACK called for it, or a timer ended the silence.
-                let state = if self.timer_ended(s.t - last, o, &view) { State::RtoWait } else { State::Undecided };
-                timeline.was(last, state, None);
+                let timer = self.timer_ended(s.t - last, o, &view);
+                timeline.was(last, if timer { State::RtoWait } else { State::Undecided }, None);
+                // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before.
+                let first = self.timer.rto(0, self.cwnd_segments()).filter(|_| timer && self.timer.fitted());
+                if let Some(first) = first.filter(|first| s.t - last - loop_ns > 2 * first) {
+                    timeline.was(last + first, State::BackoffWait, None);
+                }
             }
         }
         if let (Some(at), 0, true) = (released, idle, first) {
@@ -265,9 +270,14 @@ impl SenderState {
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }
+        // The third duplicate ACK has reached it: what it repeats since then may be in a queue.
+        let asked = self.repair_asked().filter(|asked| self.view.is_some() && *asked < timeline.now());
         let (Some(view), Some(loop_ns), Some(sent)) = (self.view.take(), self.loop_ns(), self.tally.last_send) else {
             return;
         };
+        if let Some(asked) = asked {
+            return timeline.was(asked, State::Undecided, None);
+        }
         // What passed after the last ACK of new data repeats bytes: it was no idle time.
         let last = self.last_advance.map_or(sent, |at| at.max(sent));
         let idle = last.saturating_add(loop_ns).saturating_add(loop_ns / 2);

@@ -123,3 +123,20 @@ fn a_copy_after_the_ack_of_all_data_is_no_idle_time() {
     assert_eq!(t.time_in("undecided"), 0, "{:?}", t.intervals());
     assert!(t.time_in("rto_wait") > 250 * MS, "{:?}", t.intervals());
 }
+
+#[test]
+fn a_repair_that_has_not_come_by_the_end_leaves_open_what_the_sender_did() {
+    // 20 ms to the sender and back. The third segment is lost; the third report of that passes 25 ms before the end.
+    let mut s = Script::between(true, 0.1);
+    for n in (0..2).chain(3..32) {
+        let ms = 40.0 + f64::from(n);
+        s.data(ms, n);
+        if n < 2 {
+            s.ack(ms + 0.1, n + 1);
+        } else {
+            s.sack(ms + 0.1, 2, 3, n + 1);
+        }
+    }
+    let t = s.run();
+    assert!((14..17).contains(&(t.time_in("undecided") / MS)), "{:?}", t.intervals());
+}
