@@ -132,6 +132,34 @@ def test_fast_recovery_without_a_loss_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 5, "fast_recovery": 5, "path": 10, "unknown": 5}
 
 
+def test_a_hole_that_stays_open_for_a_round_trip_is_a_loss() -> None:
+    rows = intervals([("transfer", 5), ("fast_recovery", 5)])
+    rows[0]["rtt_ns"] = 5
+    last = {"packet": 1, "t_start_ns": 5, "t_end_ns": 10, "spurious": None}
+
+    def entered(**of_recovery: object) -> dict[str, int]:
+        recoveries = table("recoveries", [{**last, "ended_by": "capture_end", **of_recovery}])
+        return ledger.totals(ledger.from_intervals(table("intervals", rows), recoveries=recoveries))
+
+    assert entered() == {"fast_recovery": 5, "path": 5}
+    assert entered(ended_by="timeout") == {"unknown": 5, "path": 5}
+    rows[0]["rtt_ns"] = 6
+    assert entered() == {"unknown": 5, "path": 5}
+    rows[0]["rtt_ns"], rows[1]["acked_bytes"] = 5, 1000
+    assert entered() == {"unknown": 5, "path": 5}
+
+
+def test_slow_start_as_fast_as_the_full_path_is_the_path() -> None:
+    rows = intervals([("slow_start", 10), ("full_path", 20), ("slow_start", 10)])
+    for row, acked in zip(rows, (951, 2000, 949), strict=True):
+        row["acked_bytes"] = acked
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"path": 30, "slow_start": 10}
+    # Nothing shows what the path can carry.
+    rows[1]["state"] = "transfer"
+    assert ledger.totals(ledger.from_intervals(table("intervals", rows))) == {"slow_start": 20, "path": 20}
+
+
 def test_overbuffering_has_the_ledgers_figure() -> None:
     queued = registry.units("detectors")["overbuffering"].thresholds
     assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS

@@ -93,3 +93,20 @@ def test_without_sack_an_undone_timeout_leaves_nothing_to_recover() -> None:
     undone = spent(simulate(random_world(130021, varied=True), seed=130021), flow=8)
     assert undone["rto_backoff"] > 60
     assert undone["loss_recovery"] == 0
+
+
+def test_a_life_ends_with_the_ack_of_everything() -> None:
+    # A slow line delivers old copies for 15 s more, and each is acknowledged.
+    run = simulate(random_world(393013, varied=True), seed=393013)
+    acks = [p for p in run.facts.packets.to_pylist() if p["direction"] == "b2a" and p["fate"] == "delivered"]
+    last = max(p["rel_ack"] for p in acks)
+    assert run.facts.ledger.column("t_end_ns").to_pylist()[-1] == min(
+        p["t_end_ns"] for p in acks if p["rel_ack"] == last
+    )
+
+
+def test_a_life_lasts_until_its_packets_pass_the_tap() -> None:
+    # Segments wait in the queue of their host when the run ends.
+    facts = simulate(random_world(393008, varied=True), seed=393008).facts
+    passed = max(p["t_tap_ns"] or 0 for p in facts.packets.to_pylist() if (p["flow"], p["direction"]) == (11, "a2b"))
+    assert max(r["t_end_ns"] for r in facts.ledger.to_pylist() if r["flow"] == 11) == passed

@@ -12,13 +12,14 @@ from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.ledger_scoring import (
     LedgerScore,
     above,
+    last_passed,
     named,
-    passed,
     place,
     scores,
     share_right,
     spread,
     spread_of_worlds,
+    true_ledger,
     verdict_score,
 )
 from wlanlens.validation.random_worlds import random_world
@@ -105,6 +106,16 @@ def test_what_never_reached_a_tap_is_no_cause_there(tmp_path: Path) -> None:
     run = simulate("blackout", tmp_path, dead_s=60.0, duration_s=8.0)
     sentence = "a > b; nothing in this capture slowed it: the path took 3 s (96 %)."
     for tap, clear in (("sender", True), ("receiver", False)):
-        within = passed(wl.align([run.captures[tap]]))
-        assert verdict_score(1, run.facts, sentence, (tap,), within).clear == clear
+        last = last_passed(wl.align([run.captures[tap]]))
+        assert verdict_score(1, run.facts, sentence, (tap,), last).clear == clear
     assert verdict_score(1, run.facts, sentence, ("receiver",)).cause == "timeouts"
+
+
+def test_no_tap_answers_for_what_was_before_its_first_packet(tmp_path: Path) -> None:
+    run = simulate("clean_link", tmp_path, duration_s=0.5)
+    (subject,) = true_ledger(run.facts)
+    begins = {taps: sum(true_ledger(run.facts, taps)[subject].values()) for taps in ((), ("sender",), ("receiver",))}
+    packets = run.facts.packets.to_pylist()
+    assert begins[()] == begins[("sender",)]
+    # The SYN arrives later than it was sent.
+    assert begins[()] - begins[("receiver",)] == packets[0]["t_end_ns"] - packets[0]["t_made_ns"] > 0

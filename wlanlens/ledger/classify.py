@@ -60,10 +60,10 @@ def assign(
     """The category of each interval, as an index into `CATEGORIES`, and how much of it is `queue` instead, ns.
 
     Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
-    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`. Recovery after a
-    spurious timeout that repaired something lost meanwhile stays `loss_recovery`.
+    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown` (but see
+    `_still_open`). Recovery after a spurious timeout that repaired something lost meanwhile stays `loss_recovery`.
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
-    after it (`QUEUE_NS`), is `queue`.
+    after it (`QUEUE_NS`), is `queue`. Slow start as fast as the flow ever filled the path is `path`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -75,17 +75,22 @@ def assign(
         if segments is not None and after.any():
             after &= ~_repairing(intervals, after, segments)
         _replace(categories, after, "loss_recovery", "spurious_recovery")
-    if recoveries is not None and recoveries.num_rows:
-        for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
-            _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
     directions = _Directions(intervals)
+    rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
+    if recoveries is not None and recoveries.num_rows:
+        _replace(categories, _in_recovery(intervals, recoveries, spurious=True), "fast_recovery", "spurious_recovery")
+        undecided = _in_recovery(intervals, recoveries, spurious=None)
+        if undecided.any():
+            undecided &= ~_still_open(intervals, recoveries, rtt)
+        _replace(categories, undecided, "fast_recovery", "unknown")
     # A path that is always busy is the limit, and its queue costs nothing.
     full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
     if "window_limited" in states:
         paced = _evenly_paced(intervals, directions, state == states.index("window_limited"))
         _replace(categories, paced, "receiver_window", "path")
         full |= paced
-    rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
+    if full.any():
+        _replace(categories, _as_fast_as_full(intervals, directions, full), "slow_start", "path")
     minimum = _min_rtt(intervals, directions)
     late = (minimum > 0) & (rtt - minimum >= np.maximum(QUEUE_NS, minimum))
     queued: Array = np.zeros(len(categories), np.int64)
@@ -109,6 +114,15 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
     end = filled(intervals.column("t_end_ns"))
     out[mine] = pace.evenly_paced(key[mine], end[mine], acked[mine], rtt[mine], full[mine])
     return out
+
+
+def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:
+    """Intervals in which as much was acknowledged in a time as while the flow filled the path, at its fastest: a larger window
+    would be no faster."""
+    length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
+    rate = filled(intervals.column("acked_bytes")) / np.maximum(length, 1)
+    fastest = directions.reduce(np.where(full, rate, 0), np.maximum)
+    return np.asarray((fastest > 0) & (rate >= (1 - pace.SAME_SHARE) * fastest))
 
 
 def limited(intervals: pa.Table) -> Array:
@@ -159,6 +173,17 @@ def _in_recovery(intervals: pa.Table, recoveries: pa.Table, spurious: bool | Non
     inside = (last >= 0) & (of[last] == keys[row]) & (start[row] < ends[last])
     out[row[inside]] = True
     return out
+
+
+def _still_open(intervals: pa.Table, recoveries: pa.Table, rtt: Array) -> Array:
+    """Intervals of a recovery in which the capture ends a round trip and more after it began, and no ACK filled the hole: what
+    had only been overtaken would have arrived by then."""
+    import pyarrow.compute as pc
+
+    last = recoveries.filter(pc.equal(recoveries.column("ended_by").cast("string"), "capture_end"))
+    length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
+    lasts = (rtt > 0) & (length >= rtt) & (filled(intervals.column("acked_bytes")) == 0)
+    return lasts & _in_recovery(intervals, last, spurious=None)
 
 
 def _keys(*parts: pa.Table) -> list[Array]:

@@ -15,8 +15,8 @@ PAUSE_SHARE = 0.05
 
 #: A window of at least this share of the largest one has its full size; a smaller one is opened by the reader, at its pace.
 FULL_SIZE = 0.9
-#: Times that differ by less than this share are alike.
-_SAME = 0.05
+#: Times, and rates, that differ by less than this share are alike.
+SAME_SHARE = 0.05
 
 
 def evenly_paced(
@@ -70,7 +70,7 @@ def _even(key: Array, end_ns: Array, acked_bytes: Array, rtt_ns: Array, min_acks
     later, stretch, gap, size = later[chosen], stretch[chosen], gap[chosen], size[chosen]
     if not len(later):
         return out
-    pause = np.maximum(gap - (1 + _SAME) * _pace(stretch, gap, size)[stretch] * size, 0)
+    pause = np.maximum(gap - (1 + SAME_SHARE) * _pace(stretch, gap, size)[stretch] * size, 0)
     # In two round trips there is one of the pauses at least.
     block = ((end_ns[later] - end_ns[first[stretch]]) // (2 * rtt[stretch])).astype(np.int64)
     block = np.cumsum((np.diff(stretch, prepend=-1) != 0) | (np.diff(block, prepend=0) != 0)) - 1

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from wlanlens.simulation.ground_truth import address
 from wlanlens.simulation.simulate import EPOCH_NS
-from wlanlens.tables.columns import integers
+from wlanlens.tables.columns import coded, integers
 
 if TYPE_CHECKING:
     from wlanlens.simulation.ground_truth import Truth
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Categories that need captures of the air or the bus: without them this time is on the path.
 BELOW_TCP = ("usb", "air_useful", "air_retries", "air_others")
+
+_NEVER = np.iinfo(np.int64).max
 
 #: A timer without any answer to the end is a timer: the analyser may name it by its outcome.
 _AS = {"no_answer": "rto_backoff"}
@@ -147,43 +149,62 @@ class VerdictScore:
         return self.cause in self.named
 
 
-def by_subject(subjects: Iterable[str], ledger: pa.Table) -> dict[str, dict[str, int]]:
-    """Nanoseconds of each category by direction; `subjects`: that of each row."""
-    length = integers(ledger.column("t_end_ns")) - integers(ledger.column("t_start_ns"))
+def by_subject(
+    subjects: Iterable[str],
+    ledger: pa.Table,
+    begins: Mapping[str, int] | None = None,
+    ends: Mapping[str, int] | None = None,
+) -> dict[str, dict[str, int]]:
+    """Nanoseconds of each category by direction; `subjects`: that of each row; `begins`, `ends`: time before and after does not count."""
+    start, end = (integers(ledger.column(name)).tolist() for name in ("t_start_ns", "t_end_ns"))
     names = ledger.column("category").cast("string").to_pylist()
     out: dict[str, Counter[str]] = {}
-    for subject, category, ns in zip(subjects, names, length.tolist(), strict=True):
-        out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
+    for subject, category, a, b in zip(subjects, names, start, end, strict=True):
+        a, b = max(a, (begins or {}).get(subject, a)), min(b, (ends or {}).get(subject, b))
+        if b > a:
+            out.setdefault(subject, Counter())[_AS.get(category, category)] += b - a
     return {subject: dict(found) for subject, found in out.items()}
 
 
-def true_ledger(facts: Truth, within: Mapping[str, tuple[int, int]] | None = None) -> dict[str, dict[str, int]]:
-    """The true ledger by direction; `within`: of a direction only the time between these two, ns of the run."""
-    subjects = _subjects(facts.ledger, facts.subject)
-    if within is None:
-        return by_subject(subjects, facts.ledger)
-    out: dict[str, Counter[str]] = {}
-    rows = (facts.ledger.column(name) for name in ("category", "t_start_ns", "t_end_ns"))
-    for subject, category, start, end in zip(subjects, *(column.to_pylist() for column in rows), strict=True):
-        since, until = within.get(subject, (start, end))
-        ns = min(end, until) - max(start, since)
-        if ns > 0:
-            out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
-    return {subject: dict(found) for subject, found in out.items()}
+def true_ledger(
+    facts: Truth, taps: tuple[str, ...] = (), last: Mapping[str, int] | None = None
+) -> dict[str, dict[str, int]]:
+    """The true ledger by direction; of taps, from the first packet on that they see: none shows what was before. `last`: up to then."""
+    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps), last)
 
 
-def passed(trace: Trace) -> dict[str, tuple[int, int]]:
-    """Of each direction the times of its connection's first and last packet at the tap, ns of the run."""
-    rows = trace.table("flows").select(["flow", "t_first_ns", "t_last_ns"]).to_pylist()
+def last_passed(trace: Trace) -> dict[str, int]:
+    """Of each direction the time of its connection's last packet at the tap, ns of the run."""
+    rows = trace.table("flows").select(["flow", "t_last_ns"]).to_pylist()
     shift = trace.start_ns - EPOCH_NS
-    out: dict[str, tuple[int, int]] = {}
+    out: dict[str, int] = {}
     for row in rows:
-        if row["t_first_ns"] is None or row["t_last_ns"] is None:
-            continue
         for direction in ("a2b", "b2a"):
-            subject = trace.subject(row["flow"], direction)
-            since, until = out.get(subject, (row["t_first_ns"] + shift, row["t_last_ns"] + shift))
-            out[subject] = min(since, row["t_first_ns"] + shift), max(until, row["t_last_ns"] + shift)
+            if row["t_last_ns"] is not None:
+                subject = trace.subject(row["flow"], direction)
+                out[subject] = max(out.get(subject, 0), row["t_last_ns"] + shift)
+    return out
+
+
+def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
+    """When the first packet of each direction's connection passes the tap at a host: of several taps, at its sender."""
+    t_end = integers(facts.packets.column("t_end_ns"))
+    arrived = coded(facts.packets.column("fate"), ("delivered",)) == 0
+    tapped = integers(facts.packets.column("t_tap_ns"), -1)
+    back = coded(facts.packets.column("direction"), ("a2b", "b2a")) == 1
+    flow = integers(facts.packets.column("flow"))
+    out: dict[str, int] = {}
+    # A packet passes the tap of its sender, and that of the host where it arrives.
+    for at_server in (False, True):
+        seen = np.where(back == at_server, np.where(tapped >= 0, tapped, _NEVER), np.where(arrived, t_end, _NEVER))
+        first = np.full(len(facts.world.flows), _NEVER)
+        np.minimum.at(first, flow, seen)
+        for number, t in enumerate(first.tolist()):
+            for direction in ("a2b", "b2a"):
+                subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
+                where = place(facts, taps, subject) if taps else ""
+                if t < _NEVER and ((where in ("sender", "together") and mine) or (where == "receiver" and not mine)):
+                    out[subject] = t
     return out
 
 
@@ -194,7 +215,7 @@ def scores(world: int, facts: Truth, trace: Trace, taps: tuple[str, ...]) -> lis
     said = by_subject(_subjects(ledger, trace.subject), ledger)
     divided = len(taps) > 1
     out = []
-    for subject, categories in sorted(true_ledger(facts).items()):
+    for subject, categories in sorted(true_ledger(facts, taps).items()):
         truth = categories if divided else above(categories)
         where, mine = place(facts, taps, subject), said.get(subject, {})
         if mine or subject in visible.get(where, ()):
@@ -241,16 +262,16 @@ def above(categories: Mapping[str, int]) -> dict[str, int]:
 
 
 def verdict_score(
-    world: int, facts: Truth, sentence: str, taps: tuple[str, ...], within: Mapping[str, tuple[int, int]] | None = None
+    world: int, facts: Truth, sentence: str, taps: tuple[str, ...], last: Mapping[str, int] | None = None
 ) -> VerdictScore:
     """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction.
 
-    Connections of which no packet passes the taps do not count, nor does the time before the first packet that passes one tap and
-    after the last (`within`, see `passed`): what was lost on its way there and was never repeated does not show.
+    Connections of which no packet passes the taps do not count, nor does the time after the last packet that passes a tap (`last`,
+    see `last_passed`): what was lost on its way there and was never repeated does not show.
     """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []
-    for subject, categories in true_ledger(facts, within).items():
+    for subject, categories in true_ledger(facts, taps, last).items():
         if place(facts, taps, subject) == "elsewhere" and "air" not in taps:
             continue
         seen = categories if divided else above(categories)

@@ -16,7 +16,7 @@ _SENT = (
     "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "spurious", "tsecr",
     "lost_before_tap",
 )  # fmt: skip
-_ACKED = ("packet", "t_ns", "rel_ack", "tsval")
+_ACKED = ("packet", "t_ns", "rel_ack", "tsval", "rtt_ns")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,8 @@ def lone_segments(
     begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, t_before)
     waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
     # An ACK of several segments waits for no timer: where none came sooner after the last one, the path takes as long.
-    waited[acks["t_ns"] - begun - _untimed_ns(acks, key, since_last, largest) < least_wait_ns] = 0
+    since_newest = np.where(acks["rtt_ns"] != NULL, acks["rtt_ns"] - rtt, since_last)
+    waited[acks["t_ns"] - begun - _untimed_ns(acks, key, since_newest, largest) < least_wait_ns] = 0
     return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
 
 
@@ -226,14 +227,14 @@ def _queued_acks(
     return np.where(np.isfinite(least), least, 0.0)[group], acked_singly[group]
 
 
-def _untimed_ns(acks: Rows, key: Array, since_last: Array, largest: Array) -> Array:
-    """The least `since_last` of each direction's ACKs of several segments; 0 where there is none."""
+def _untimed_ns(acks: Rows, key: Array, since_newest: Array, largest: Array) -> Array:
+    """The least time that each direction's ACKs of several segments came after the newest of these; 0 where there is none."""
     names, group = np.unique(key, return_inverse=True)
     grown = np.diff(acks["rel_ack"], prepend=0)
     next_one = np.diff(key, prepend=NULL) == 0
-    several = np.flatnonzero(next_one & (grown > largest) & (since_last != NULL))
+    several = np.flatnonzero(next_one & (grown > largest) & (since_newest != NULL))
     least = np.full(len(names), np.iinfo(np.int64).max)
-    np.minimum.at(least, group[several], np.maximum(since_last[several], 0))
+    np.minimum.at(least, group[several], np.maximum(since_newest[several], 0))
     return np.where(least < np.iinfo(np.int64).max, least, 0)[group]
 
 

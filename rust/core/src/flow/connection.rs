@@ -328,6 +328,8 @@ impl Connection {
                     timeline.retract_closed();
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));
                     me.missed_ack(&s, o.is_none(), &mut timeline);
+                } else if o.is_none() && me.released_small(&s, peer.mss) {
+                    timeline.sent_all(me.tally.last_send.unwrap_or(t));
                 }
             } else if kind == Kind::WindowProbe {
                 timeline.probed = true;

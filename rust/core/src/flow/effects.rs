@@ -131,10 +131,10 @@ impl SenderState {
             self.leave_slow_start(s.t, self.flight(), self.tally.flight_max, self.timer.srtt());
         }
         let outstanding = self.head_sent != Some(s.t);
-        if what == Transmission::First && (outstanding || self.full_before) {
+        if what == Transmission::First && (outstanding || self.len_before == self.segment) {
             self.usual_gap = self.usual_gap.max(self.tally.last_send.map_or(0, |last| s.t - last));
         }
-        self.full_before = s.start > 0 && i64::from(s.len) == self.segment;
+        self.len_before = i64::from(s.len);
         self.note_gap(s.t);
         match what {
             Transmission::Reordered => self.tally.reordered += 1,

@@ -267,8 +267,8 @@ pub struct SenderState {
     pub head_sent: Option<i64>,
     /// The longest silence that new data ended while other data was outstanding, or after a full segment: the sender waited for ACKs.
     pub usual_gap: i64,
-    /// Its latest new segment was full.
-    pub full_before: bool,
+    /// Payload of its latest new segment.
+    pub len_before: i64,
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,

@@ -32,6 +32,14 @@ impl SenderState {
         }
     }
 
+    /// The ACK of everything released a small segment after another one: the sender kept it back until then (Nagle, RFC 1122 section 4.2.3.4).
+    /// Small: below half of what both ends accept, so that no path's MTU made it so.
+    pub fn released_small(&self, s: &Sent, peer_mss: Option<u16>) -> bool {
+        let accepted = self.mss.zip(peer_mss).map_or(0, |(a, b)| i64::from(a.min(b)));
+        let largest = self.len_before.max(i64::from(s.len));
+        s.start == self.una && self.len_before > 0 && s.len > 0 && largest * 2 < accepted.max(self.segment)
+    }
+
     /// From the tap to this sender, as the latest ACK of it took that shows.
     pub fn ack_way_ns(&self) -> i64 {
         let Some(view) = &self.view else { return 0 };

@@ -9,6 +9,7 @@ mod proofs;
 mod queued;
 mod reports;
 mod scripted;
+mod small_segments;
 mod timers;
 mod trigger_away;
 mod undo;

@@ -112,16 +112,19 @@ impl Direction<'_> {
         acks
     }
 
-    /// From the connection's first packet to the last one that came back to this end; to the last one at this end if
-    /// something is outstanding then.
+    /// From the connection's first packet to the last one that came back to this end; to the last one at this end or its tap if
+    /// something is outstanding then, and to the ACK of everything, FIN included.
     fn life(&self) -> Option<(Ns, Ns)> {
         let first = |which| self.rows(which).next().map(|p| p.made);
         let start = [first(self.sent), first(self.back)].into_iter().flatten().min()?;
-        let sent = self.rows(self.sent).map(|p| p.made).max();
+        let sent = self.rows(self.sent).map(|p| p.tapped.map_or(p.made, |t| t.max(p.made))).max();
         let came = self.rows(self.back).filter(|p| p.fate == PacketFate::Delivered).map(|p| p.ended).max();
         let then = came.and_then(|t| self.waits[..self.waits.partition_point(|w| w.0 <= t)].last());
-        let idle = then.is_some_and(|w| matches!(w.1, Wait::Application | Wait::Closed));
-        let end = came.filter(|_| idle).or(sent.max(came))?;
+        let end = match then {
+            Some((t, Wait::Closed)) => Some(*t),
+            Some((_, Wait::Application)) => came,
+            _ => sent.max(came),
+        }?;
         (start < end).then_some((start, end))
     }
 
