@@ -160,9 +160,9 @@ def by_subject(
     names = ledger.column("category").cast("string").to_pylist()
     out: dict[str, Counter[str]] = {}
     for subject, category, a, b in zip(subjects, names, start, end, strict=True):
-        a, b = max(a, (begins or {}).get(subject, a)), min(b, (ends or {}).get(subject, b))
-        if b > a:
-            out.setdefault(subject, Counter())[_AS.get(category, category)] += b - a
+        ns = min(b, (ends or {}).get(subject, b)) - max(a, (begins or {}).get(subject, a))
+        if ns > 0:
+            out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
     return {subject: dict(found) for subject, found in out.items()}
 
 
