@@ -99,7 +99,11 @@ def test_captures_without_a_transfer() -> None:
     assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
     assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
     assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
-    assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
+    assert verdict([], packets=9, connections=2).sentence == "2 TCP connections without a data transfer."
+    timers = table("timeouts", [{"packet": n, "kind": "undecided", "waited_ns": n * S} for n in (1, 2)])
+    nothing, numbers = table("intervals", []), {"packets": 9, "connections": 1}
+    made = judge(Trace.of_tables({"timeouts": timers}), ledger.from_intervals(nothing), (), **numbers)
+    assert made.sentence == ("1 TCP connection without a data transfer. 2 retransmission timeouts on opening took 3 s.")
 
 
 def test_a_bus_without_ip() -> None:
@@ -283,6 +287,18 @@ def test_the_costliest_finding_is_named_where_no_cause_names_it() -> None:
     mine = replace(found, flow=0, values={"lost_count": 3})
     assert lost not in verdict(in_recovery, findings=(mine,)).sentence
     assert lost not in verdict(states, findings=(replace(found, severity="info"),)).sentence
+
+
+def test_losses_of_which_the_repair_is_undecided_are_named() -> None:
+    found = Finding("packet_loss", 0, S, "test.pcap", "", "info", 0.9, 0.0, flow=0, direction="a2b")
+    states = [("undecided", 3.0), ("transfer", 4.0)]
+    for undecided_s, named in ((2.0, True), (1.0, False), (0.0, False)):
+        part = replace(found, values={"lost_count": 8, "undecided_s": undecided_s})
+        sentence = verdict(states, findings=(part,)).sentence
+        assert ("packet loss took 2 s (29 %): 8 segments were lost; whether timers or" in sentence) == named
+        assert (
+            "what it waited for in 3 s (43 %) cannot be told at this tap; 8 segments were lost" in sentence
+        ) != named
 
 
 def test_a_path_that_a_finding_explains_is_not_called_healthy() -> None:

@@ -78,6 +78,23 @@ def test_time_of_other_kinds_does_not_count() -> None:
     assert run(CODE, made)[0][0].cost_s == 0
 
 
+def test_time_in_which_the_cause_of_a_reported_repair_is_undecided() -> None:
+    # The second copy ended a silence: the application may have been idle in it.
+    copies = [
+        again(20, 1000, 1449, spurious=False, phase="disorder"),
+        again(40, 3000, 2897, spurious=False, phase="loss"),
+    ]
+    spans = [
+        interval("undecided", 900, 1100, first_packet=10, last_packet=25),
+        interval("undecided", 1200, 1300, first_packet=26, last_packet=30),
+        interval("undecided", 2000, 3000, first_packet=31, last_packet=40),
+    ]
+    (finding,) = run(CODE, trace(segments=copies, intervals=spans))[0]
+    assert finding.values["undecided_s"] == pytest.approx(0.2)
+    assert finding.cost_s == 0
+    assert "repairs of undetermined trigger took 200 ms" in _sentence(finding.values)
+
+
 def test_a_loss_lasts_from_the_lost_copy_to_the_ack_of_its_repair() -> None:
     lost = again(20, 1000, 1449, spurious=False, since_previous_ns=120 * MS)
     made = trace(segments=[lost, ack(30, 1250, 2897)], recoveries=[recovery(1000, 1400)], intervals=TIMES)

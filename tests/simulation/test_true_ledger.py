@@ -100,7 +100,9 @@ def test_a_life_ends_with_the_ack_of_everything() -> None:
     run = simulate(random_world(393013, varied=True), seed=393013)
     acks = [p for p in run.facts.packets.to_pylist() if p["direction"] == "b2a" and p["fate"] == "delivered"]
     last = max(p["rel_ack"] for p in acks)
-    assert run.facts.ledger.column("t_end_ns").to_pylist()[-1] == min(p["t_end_ns"] for p in acks if p["rel_ack"] == last)
+    assert run.facts.ledger.column("t_end_ns").to_pylist()[-1] == min(
+        p["t_end_ns"] for p in acks if p["rel_ack"] == last
+    )
 
 
 def test_a_life_lasts_until_its_packets_pass_the_tap() -> None:

@@ -12,6 +12,7 @@ from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.ledger_scoring import (
     LedgerScore,
     above,
+    last_passed,
     named,
     place,
     scores,
@@ -98,6 +99,16 @@ def test_a_connection_that_passes_no_tap_is_no_cause(tmp_path: Path) -> None:
     assert verdict_score(1, run.facts, "", ("air",)).cause == "timeouts"
     assert verdict_score(1, run.facts, "", ("air",)).clear
     assert not verdict_score(1, run.facts, "", ("sender",)).clear
+
+
+def test_what_never_reached_a_tap_is_no_cause_there(tmp_path: Path) -> None:
+    # Nothing arrives any more from 3 s on: at the receiver the connection ends then.
+    run = simulate("blackout", tmp_path, dead_s=60.0, duration_s=8.0)
+    sentence = "a > b; nothing in this capture slowed it: the path took 3 s (96 %)."
+    for tap, clear in (("sender", True), ("receiver", False)):
+        last = last_passed(wl.align([run.captures[tap]]))
+        assert verdict_score(1, run.facts, sentence, (tap,), last).clear == clear
+    assert verdict_score(1, run.facts, sentence, ("receiver",)).cause == "timeouts"
 
 
 def test_no_tap_answers_for_what_was_before_its_first_packet(tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def judge(
     jumped = {key for key, categories in flows.items() if sum(categories.values()) > LONGEST_NS}
     flows = {key: categories for key, categories in flows.items() if key not in jumped}
     unanswered = _unanswered(findings, flows)
-    which = _leading(flows, facts)
+    repairs = reasons.open_repairs_ns(findings)
+    which = _leading(flows, facts, repairs)
     clock = _CLOCK if jumped else ""
     if which is None and not unanswered:
         said = [text for text in (refusals.sentence(), clock) if text]
@@ -124,7 +125,7 @@ def judge(
         if (connections > refusals.count and not jumped) or not said:
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
         return Verdict(_joined((), [*said, channel], findings))
-    found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
+    found = [_of_flow(trace, which, flows[which], facts, findings, air, repairs.get(which, 0))] if which else []
     found = [
         without.with_counterfactual(v, findings, facts.unique_bytes(which), alone=connections == 1)
         for v in found
@@ -160,8 +161,9 @@ def _of_flow(
     facts: FlowFacts,
     findings: Sequence[Finding],
     air: Summary | None,
+    repairs_ns: int,
 ) -> Verdict:
-    """The verdict about one direction of one connection."""
+    """The verdict about one direction of one connection. `repairs_ns`: its `open_repairs`."""
     flow, direction = which
     lifetime = sum(categories.values())
     subject = trace.subject(flow, direction)
@@ -193,14 +195,14 @@ def _of_flow(
     if not parts:
         stated |= _leads(categories)
         costly = any(f.flow in (None, flow) and f.cost_s >= reasons.SHARE * lifetime / 1e9 for f in findings)
-        parts = [_nothing_slow(categories, lifetime, costly, lost)]
+        parts = [_nothing_slow(categories, lifetime, costly, lost, repairs_ns)]
         if not costly and _leads(categories) == set(_PATH):
             parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
     known_s = max([most_s, application / 1e9 if idle else 0.0, *(cost_s for cost_s, _ in explained)])
     if "unknown" not in stated and categories.get("unknown", 0) / 1e9 > known_s:
         # A small cause is not the answer where most of the time has none.
         unsaid = 0 if any("{losses}" in text for _, text, _ in named) else lost
-        parts.insert(0, _untold(categories["unknown"], lifetime, unsaid))
+        parts.insert(0, _untold(categories["unknown"], lifetime, unsaid, repairs_ns))
         stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
     parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
@@ -255,10 +257,11 @@ def _without_flow(
     trace: Trace, findings: Sequence[Finding], packets: int, connections: int, records: int, air: Summary | None
 ) -> str:
     """The sentence of a capture without a data transfer."""
+    timers = reasons.opening_timers(trace) if connections else ""
     if air is not None and air.frames:
-        return " ".join((words.unread(air, packets, connections), words.use(air)))
+        return " ".join(filter(None, (words.unread(air, packets, connections), timers, words.use(air))))
     if connections:
-        return f"{count(connections, 'TCP connection')} without a data transfer."
+        return " ".join(filter(None, (f"{count(connections, 'TCP connection')} without a data transfer.", timers)))
     if packets:
         return f"No TCP connection among {count(packets, 'packet')}."
     if not records:
@@ -280,13 +283,16 @@ def _lost(categories: Mapping[str, int]) -> int:
     return sum(categories.get(c, 0) for group, _ in CAUSES for c in group)
 
 
-def _leading(flows: Mapping[Direction, Mapping[str, int]], facts: FlowFacts) -> Direction | None:
-    """The direction that lost most time; that with the most data where none lost enough to be named."""
+def _leading(
+    flows: Mapping[Direction, Mapping[str, int]], facts: FlowFacts, repairs: Mapping[Direction, int]
+) -> Direction | None:
+    """The direction that lost most time; that with the most data where none lost enough to be named. `repairs`: `open_repairs`."""
     if not flows:
         return None
 
     def rank(key: Direction) -> tuple[int, int, int, Direction]:
-        lost, life = 0 if facts.lacks_answers(key) else _lost(flows[key]), sum(flows[key].values())
+        open_ns = min(repairs.get(key, 0), flows[key].get("unknown", 0))
+        lost, life = 0 if facts.lacks_answers(key) else _lost(flows[key]) + open_ns, sum(flows[key].values())
         return lost if lost >= SECOND_SHARE * life else 0, facts.payload_bytes(key), life, key
 
     return max(flows, key=rank)
@@ -346,18 +352,22 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
-def _untold(ns: int, lifetime: int, lost: int) -> str:
-    """`lost`: segments of which nothing else tells; their repair may be what cannot be told."""
-    losses = f"; {count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost" if lost else ""
+def _untold(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str:
+    """`lost`: segments of which nothing else tells; their repair may be what cannot be told. `repairs_ns`: that part of it which was."""
+    segments = f"{count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost"
+    if lost and 2 * repairs_ns > ns:
+        took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}: {segments}"
+        return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
+    losses = f"; {segments}" if lost else ""
     return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
 
 
-def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int) -> str:
+def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int, repairs_ns: int) -> str:
     """What took most of the time where the sender lost none. `costly`: a finding says what made it slow."""
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
-        return _untold(categories["unknown"], lifetime, lost)
+        return _untold(categories["unknown"], lifetime, lost, repairs_ns)
     if leads == set(_PATH):
         return f"the path took {time}" if costly else f"nothing in this capture slowed it: the path took {time}"
     which = ledgers.PLAIN[leads.pop()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry
 from wlanlens.detection.finding import Finding
-from wlanlens.formatting import count, share
+from wlanlens.formatting import count, seconds, share
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -42,6 +42,15 @@ def timeouts_by_kind(trace: Trace, flow: int, direction: str, findings: Sequence
     return out
 
 
+def opening_timers(trace: Trace) -> str:
+    """ "2 retransmission timeouts on opening took 3 s.", of a trace in which no connection carried data; empty without any."""
+    if not trace.has("timeouts"):
+        return ""
+    waited = [ns or 0 for ns in trace.table("timeouts").column("waited_ns").to_pylist()]
+    number = count(len(waited), "retransmission timeout")
+    return f"{number} on opening took {seconds(sum(waited))}." if waited else ""
+
+
 def timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -> str:
     """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
     total = sum(len(times) for times in kinds.values())
@@ -68,6 +77,16 @@ def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str
 def lost_count(findings: Sequence[Finding]) -> int:
     """How many segments were lost, as findings say."""
     return sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
+
+
+def open_repairs_ns(findings: Sequence[Finding]) -> dict[tuple[int, str], int]:
+    """ns in which each direction repaired reported losses, and nothing shows whether its timer or duplicate ACKs made it do so."""
+    out: dict[tuple[int, str], int] = {}
+    for f in findings:
+        if f.code == PACKET_LOSS and f.flow is not None and f.direction is not None:
+            ns = round(float(f.values.get("undecided_s", 0.0)) * 1e9)
+            out[f.flow, f.direction] = out.get((f.flow, f.direction), 0) + ns
+    return out
 
 
 def costliest(

@@ -21,6 +21,7 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     key_groups,
+    open_repairs,
 )
 from wlanlens.registry import detector
 
@@ -37,8 +38,9 @@ def _sentence(values: Mapping[str, Value]) -> str:
     part = "" if lost == 1 else "all of them " if before == lost else f"{before} of them "
     of, where = f" of {sent}" if sent else "", f", {part}before the tap" if before else ""
     episodes = count(max(1, int(values["episodes_count"])), "episode")
-    parts = (("fast_recovery_s", "fast recovery"), ("timers_s", "timers and the recovery after them"))
-    took = [f"{what} took {duration(float(values[name]))}" for name, what in parts if float(values[name])]
+    either, timers = "repairs of undetermined trigger", "timers and the recovery after them"
+    parts = (("fast_recovery_s", "fast recovery"), ("timers_s", timers), ("undecided_s", either))
+    took = [f"{what} took {duration(float(values[name]))}" for name, what in parts if values.get(name)]
     return (
         f"{lost}{of} data segments {'was' if lost == 1 else 'were'} lost{where}, in {episodes}"
         f"{'; ' if took else ''}{', '.join(took)}."
@@ -76,7 +78,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     --------------
     A retransmission that was needed (`segments.spurious` is false) repairs a lost copy. An episode is a fast recovery that
     was not spurious, or a genuine timeout. Time counts if it is in the ledger as such: that of recoveries in which nothing was
-    lost, and of timeouts of undetermined kind, does not.
+    lost, and of timeouts of undetermined kind, does not; nor does time of which only that it was one of both is known.
     `min_lost_packets`: one is enough; the cost says whether it matters.
 
     What fools it
@@ -109,7 +111,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     first, size = first[size >= min_lost_packets], size[size >= min_lost_packets]
     keys = lost.key[first]
     in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, by_timer, keys)
-    fast, timers = _seconds(in_recovery, keys), _seconds(of_timers, keys)
+    fast, timers, either = (_seconds(part, keys) for part in (in_recovery, of_timers, open_repairs(facts, keys)))
     episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
     number_sent = facts.flow_values("data_packets", keys)
 
@@ -121,6 +123,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
             "episodes_count": int(episodes[i]),
             "fast_recovery_s": float(fast[i]),
             "timers_s": float(timers[i]),
+            **({"undecided_s": float(either[i])} if either[i] else {}),
             **({"data_packets": int(number_sent[i])} if number_sent[i] != NULL else {}),
         }
         return Description(_sentence(values), values, {"segments": lost["packet"][part]}, 0.95)

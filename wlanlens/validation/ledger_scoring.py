@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wlanlens.simulation.ground_truth import address
+from wlanlens.simulation.simulate import EPOCH_NS
 from wlanlens.tables.columns import coded, integers
 
 if TYPE_CHECKING:
@@ -149,22 +150,40 @@ class VerdictScore:
 
 
 def by_subject(
-    subjects: Iterable[str], ledger: pa.Table, begins: Mapping[str, int] | None = None
+    subjects: Iterable[str],
+    ledger: pa.Table,
+    begins: Mapping[str, int] | None = None,
+    ends: Mapping[str, int] | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Nanoseconds of each category by direction; `subjects`: that of each row; `begins`: time before it does not count."""
+    """Nanoseconds of each category by direction; `subjects`: that of each row; `begins`, `ends`: time before and after does not count."""
     start, end = (integers(ledger.column(name)).tolist() for name in ("t_start_ns", "t_end_ns"))
     names = ledger.column("category").cast("string").to_pylist()
     out: dict[str, Counter[str]] = {}
     for subject, category, a, b in zip(subjects, names, start, end, strict=True):
-        a = max(a, (begins or {}).get(subject, a))
-        if b > a:
-            out.setdefault(subject, Counter())[_AS.get(category, category)] += b - a
+        ns = min(b, (ends or {}).get(subject, b)) - max(a, (begins or {}).get(subject, a))
+        if ns > 0:
+            out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
     return {subject: dict(found) for subject, found in out.items()}
 
 
-def true_ledger(facts: Truth, taps: tuple[str, ...] = ()) -> dict[str, dict[str, int]]:
-    """The true ledger by direction; of taps, from the first packet on that they see: none shows what was before."""
-    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps))
+def true_ledger(
+    facts: Truth, taps: tuple[str, ...] = (), last: Mapping[str, int] | None = None
+) -> dict[str, dict[str, int]]:
+    """The true ledger by direction; of taps, from the first packet on that they see: none shows what was before. `last`: up to then."""
+    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps), last)
+
+
+def last_passed(trace: Trace) -> dict[str, int]:
+    """Of each direction the time of its connection's last packet at the tap, ns of the run."""
+    rows = trace.table("flows").select(["flow", "t_last_ns"]).to_pylist()
+    shift = trace.start_ns - EPOCH_NS
+    out: dict[str, int] = {}
+    for row in rows:
+        for direction in ("a2b", "b2a"):
+            if row["t_last_ns"] is not None:
+                subject = trace.subject(row["flow"], direction)
+                out[subject] = max(out.get(subject, 0), row["t_last_ns"] + shift)
+    return out
 
 
 def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
@@ -184,7 +203,7 @@ def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
             for direction in ("a2b", "b2a"):
                 subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
                 where = place(facts, taps, subject) if taps else ""
-                if t < _NEVER and (where in ("sender", "together") and mine or where == "receiver" and not mine):
+                if t < _NEVER and ((where in ("sender", "together") and mine) or (where == "receiver" and not mine)):
                     out[subject] = t
     return out
 
@@ -242,14 +261,17 @@ def above(categories: Mapping[str, int]) -> dict[str, int]:
     return dict(out)
 
 
-def verdict_score(world: int, facts: Truth, sentence: str, taps: tuple[str, ...]) -> VerdictScore:
+def verdict_score(
+    world: int, facts: Truth, sentence: str, taps: tuple[str, ...], last: Mapping[str, int] | None = None
+) -> VerdictScore:
     """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction.
 
-    Connections of which no packet passes the taps do not count.
+    Connections of which no packet passes the taps do not count, nor does the time after the last packet that passes a tap (`last`,
+    see `last_passed`): what was lost on its way there and was never repeated does not show.
     """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []
-    for subject, categories in true_ledger(facts, taps).items():
+    for subject, categories in true_ledger(facts, taps, last).items():
         if place(facts, taps, subject) == "elsewhere" and "air" not in taps:
             continue
         seen = categories if divided else above(categories)

@@ -64,6 +64,7 @@ from wlanlens.detection.toolkit.lone_waits import late_with_others, stands_out
 from wlanlens.detection.toolkit.long_timers import kept_long
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
+from wlanlens.detection.toolkit.open_repairs import open_repairs
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used, required_dbm
@@ -209,6 +210,7 @@ __all__ = [
     "moment",
     "mostly_full",
     "normal_tail",
+    "open_repairs",
     "p_value_text",
     "poisson_tail",
     "queue_lengths",

@@ -12,8 +12,8 @@ use super::trigger::LEAST_SYN_NS;
 use crate::packet::Tcp;
 
 const MS: i64 = 1_000_000;
-/// One timer of a SYN, and not two (RFC 6298 section 2.1).
-const LONGEST_SYN_NS: i64 = 1_500 * MS;
+/// One first timer, and not two (RFC 6298 sections 2.1 and 2.4).
+pub const LONGEST_FIRST_NS: i64 = 1_500 * MS;
 
 impl SenderState {
     /// Whether `s` was sent before the packet whose timestamp and position these are. Timestamps never run backwards in sending order
@@ -157,7 +157,7 @@ impl SenderState {
         let away = self.near_receiver || self.rtt_whole.is_some() || self.syn_seen && s.start > 0;
         // Where the tap is shows only when the handshake is over. No first timer is shorter than a second (RFC 6298 section 2.1), and each
         // next one is twice as long: with a copy missing in between, three times as long or more.
-        let longest = if self.expired_at == s.start { 3 * self.expiry_waited } else { LONGEST_SYN_NS };
+        let longest = if self.expired_at == s.start { 3 * self.expiry_waited } else { LONGEST_FIRST_NS };
         let missed = s.start == 0 && !away && o.waited > longest;
         if o.lost_before_tap || missed || (away && !self.ids.next) {
             self.hidden_expiries = Some(s.start);

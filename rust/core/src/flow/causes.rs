@@ -63,6 +63,8 @@ impl Causes {
             // Whether the recovery began here is undecided.
             Causes::FAST if sack_ok => (Trigger::Sack, Evidence::SackBlocks),
             Causes::FAST => (Trigger::Fast, report),
+            // It expired for these bytes, or for others before, whose copy is missing.
+            Causes::AFTER_TIMEOUT => (Trigger::Undecided, Evidence::AfterTimeout),
             // A timer sent it: which one is undecided.
             Causes(24) => (Trigger::Undecided, Evidence::TimerExpired),
             Causes::NONE => (Trigger::Undecided, Evidence::NoAckSeen),

@@ -155,7 +155,7 @@ impl SenderState {
 
     /// When the third duplicate ACK reached the sender, if no retransmission has followed it. One that passes the tap later waited in a
     /// queue before the tap.
-    fn repair_asked(&self) -> Option<i64> {
+    pub fn repair_asked(&self) -> Option<i64> {
         let open = matches!(self.phase, Phase::Open | Phase::Disorder);
         (open && self.dupacks >= DUPACK_THRESHOLD).then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
     }

@@ -53,6 +53,11 @@ pub struct Timeline {
     doubt: Option<i64>,
     /// The answer to the SYN came as late as a timer of the peer sends it again: nothing is final until a round trip is known.
     late_answer: bool,
+    /// The tap is away from the sender: no answer to an ACK ends the time in which the window is the limit, so that each ACK of new data
+    /// does, as the pace of ACKs shows whether a link is busy.
+    pub away: bool,
+    /// What follows the latest segment shows what the sender had waited for: nothing is final.
+    pub held: bool,
     /// The state before a stall for a delayed ACK that no transmission has followed yet.
     stalled: Option<State>,
     /// The sender probed a closed window since its last transmission: it had data.
@@ -91,6 +96,8 @@ impl Timeline {
             acked_until: start,
             doubt: None,
             late_answer: false,
+            away: false,
+            held: false,
             stalled: None,
             probed: false,
         }
@@ -116,8 +123,9 @@ impl Timeline {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
+        let apart = |p: &Piece| self.away && p.state == State::WindowLimited && p.acked > 0 && piece.end > piece.start;
         match self.open.last_mut() {
-            Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
+            Some(p) if p.state == piece.state && p.timeout == piece.timeout && !apart(p) => p.merge(&piece),
             _ => self.open.push(piece),
         }
     }
@@ -167,6 +175,13 @@ impl Timeline {
     pub fn doubt_since(&mut self, since: i64) {
         for state in LIMITED.into_iter().chain([State::FullPath, State::FastRecovery, State::LossRecovery]) {
             self.rename(since, state, State::Undecided);
+        }
+    }
+
+    /// Since then it waited for a timer, and for the answer to what that sent; it was not idle.
+    pub fn was_for_timer(&mut self, since: i64) {
+        for state in [State::Undecided, State::Idle, State::DelayedAck] {
+            self.rename(since, state, State::RtoWait);
         }
     }
 
@@ -281,10 +296,10 @@ impl Timeline {
     pub fn commit(&mut self, asked: Option<i64>, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
         self.probed = false;
-        if (self.doubt.is_some() || self.late_answer) && self.open.len() <= OPEN_PIECES {
+        if (self.doubt.is_some() || self.late_answer || self.held) && self.open.len() <= OPEN_PIECES {
             return;
         }
-        (self.doubt, self.late_answer) = (None, false);
+        (self.doubt, self.late_answer, self.held) = (None, false, false);
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let mut last = self.open.len().saturating_sub(1);
         if let Some(since) = asked.filter(|_| self.open.len() <= OPEN_PIECES) {
@@ -301,7 +316,7 @@ impl Timeline {
     /// Limit the open list during a long silence of the sender.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
-            (self.doubt, self.late_answer) = (None, false);
+            (self.doubt, self.late_answer, self.held) = (None, false, false);
             self.open.remove(0).write(rows, flow, reverse);
         }
     }

@@ -16,6 +16,14 @@ pub struct Passed {
     pub ends: bool,
 }
 
+/// A full segment that ended a silence, with nothing else outstanding.
+#[derive(Debug, Clone, Copy)]
+pub struct Lone {
+    /// When the packet before the silence passed.
+    pub since: i64,
+    pub end: i64,
+}
+
 /// ACKs kept that no data has answered yet: those of a large window.
 const MOST_ACKS: usize = 4096;
 
@@ -27,8 +35,9 @@ pub struct SenderView {
     /// The highest ACK that had, and the window of the latest one.
     pub una: i64,
     pub window: Option<u32>,
-    /// Largest flight.
+    /// Largest flight, and that of the latest new segment.
     pub flight_max: i64,
+    pub flight: i64,
     /// Bytes that ACKs made in one tick covered after the first of them: its echo shows only that it had read one.
     pub same_tick: i64,
     /// The latest segment with new bytes: its length and its TSval.
@@ -39,6 +48,10 @@ pub struct SenderView {
     pub back: Option<i64>,
     /// Of `there` the part to the sender, by the sender's timestamps.
     pub ack_way: Option<i64>,
+    /// More than one segment was sent before any ACK of data could have arrived.
+    pub begins_with_more: bool,
+    /// The latest segment, if it may be the only one that a timeout allows.
+    pub lone: Option<Lone>,
     /// Its recovery, which lasts until it has read an ACK of the bytes below this.
     phase: Phase,
     recover: i64,
@@ -68,6 +81,11 @@ impl SenderView {
         if matches!(phase, Phase::Recovery | Phase::Loss) {
             (self.phase, self.recover) = (phase, recover);
         }
+    }
+
+    /// As far as is known it repeats nothing.
+    pub fn calm(&self) -> bool {
+        self.phase == Phase::Open && self.expiry.is_none()
     }
 
     /// Its timer expired for the bytes that start here.

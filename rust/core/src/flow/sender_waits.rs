@@ -1,12 +1,13 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
+use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
 use super::connection::MOST_ACK_DELAY_NS;
 use super::intervals::{Timeline, TICK_NS};
-use super::kinds::{Phase, State, Transmission, Trigger};
+use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
-use super::sender_view::SenderView;
+use super::sender_view::{Lone, SenderView};
 use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
@@ -92,6 +93,7 @@ impl SenderState {
         let what = o.map_or(Transmission::First, |o| o.transmission);
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
+        timeline.away = true;
         let unread = view.unread(echo);
         // Under way already when the ACK passed, or behind a queue: twice the shortest way is none.
         let answer = loop_ns - loop_ns / 4..=loop_ns.saturating_mul(2).saturating_add(TICK_NS);
@@ -124,6 +126,11 @@ impl SenderState {
             idle = if idle > usual { idle } else { 0 };
         }
         let mut released = view.read(s.t, echo, loop_ns);
+        timeline.held = false;
+        if let Some(lone) = view.lone.filter(|_| first && self.follows_lone(s, &view, released, there)) {
+            timeline.was_for_timer(lone.since);
+        }
+        view.lone = None;
         if first && echo.is_none() {
             // No sender exceeds the window that it knows: it had read more ACKs, and the way there and back is shorter.
             while let Some(a) = view.acks.front().copied() {
@@ -139,7 +146,13 @@ impl SenderState {
             let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
             if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
                 // An ACK called for it, or a timer ended the silence.
-                timeline.was(last, State::Undecided, None);
+                let timer = self.timer_ended(s.t - last, o, &view);
+                timeline.was(last, if timer { State::RtoWait } else { State::Undecided }, None);
+                // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before.
+                let first = self.timer.rto(0, self.cwnd_segments()).filter(|_| timer && self.timer.fitted());
+                if let Some(first) = first.filter(|first| s.t - last - loop_ns > 2 * first) {
+                    timeline.was(last + first, State::BackoffWait, None);
+                }
             }
         }
         if let (Some(at), 0, true) = (released, idle, first) {
@@ -163,6 +176,11 @@ impl SenderState {
             if self.may_hide_timer(s, last, released, earlier, &view) {
                 timeline.doubt_since(last);
             }
+            if empty && self.may_be_lone(s, s.t - last, &view) {
+                view.lone = Some(Lone { since: last, end: s.end });
+                timeline.held = true;
+            }
+            view.begins_with_more |= view.una <= 1 && s.start > 1;
         }
         if !first {
             view.len = view.len.max(i64::from(s.len));
@@ -172,6 +190,7 @@ impl SenderState {
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.leave_slow_start(s.t, flight, view.flight_max, trip);
             view.flight_max = view.flight_max.max(flight);
+            view.flight = flight;
         }
         self.view = Some(view);
     }
@@ -193,6 +212,42 @@ impl SenderState {
         let at_once = released.is_some_and(|at| s.t - at <= there + there / 2);
         let back = view.back.unwrap_or(0);
         silent >= LEAST_TIMEOUT_NS && !(at_once && s.t - last <= (there + back) / 2 * 3 + MOST_ACK_DELAY_NS)
+    }
+
+    /// No silence of one timer is longer: the model's, which may be three times as long, or that of RFC 6298 section 2.4, 1 s.
+    fn longest_wait(&self) -> i64 {
+        self.rto().unwrap_or(0).saturating_mul(3).max(LONGEST_FIRST_NS)
+    }
+
+    /// A retransmission shows that the timer has expired, for it or for bytes whose copy is missing, and a calm sender was silent for no
+    /// longer than one timer.
+    fn timer_ended(&self, silent: i64, o: Option<&SentOutcome>, view: &SenderView) -> bool {
+        let timer = o.is_some_and(|o| o.evidence == Some(Evidence::AfterTimeout));
+        timer && view.calm() && silent <= self.longest_wait()
+    }
+
+    /// A full segment after a silence may be the copy of one that was lost before the tap: after a timeout a sender repeats one segment and
+    /// waits for its ACK (RFC 5681 section 3.1). One that was idle begins with as many as at first (section 4.1). Both clocks show the silence:
+    /// no queue held the segment.
+    fn may_be_lone(&self, s: &Sent, silent: i64, view: &SenderView) -> bool {
+        let room = view.window.is_none_or(|w| self.end - view.una + self.segment <= i64::from(w));
+        let dated = view.tsval.is_some() && s.tsval.is_some() && self.own_tick().is_some();
+        (LEAST_TIMEOUT_NS..=self.longest_wait()).contains(&silent)
+            && silent - self.held_on_path(s, view) >= LEAST_TIMEOUT_NS
+            && i64::from(s.len) == self.segment
+            && !s.control
+            && room
+            && dated
+            && view.begins_with_more
+            && view.flight >= 2 * self.segment
+    }
+
+    /// The ACK of a lone segment released `s`: the sender had more data before, as Nagle's algorithm keeps back no full segment, nor a FIN,
+    /// and no application waits for an ACK.
+    fn follows_lone(&self, s: &Sent, view: &SenderView, released: Option<i64>, there: i64) -> bool {
+        let answers = released.is_some_and(|at| s.t - at <= there + there / 2 + TICK_NS);
+        let more = s.control || i64::from(s.len) == self.segment;
+        view.lone.is_some_and(|lone| s.start == lone.end && view.una == lone.end) && answers && more
     }
 
     /// What a silence after the latest segment was, where neither timestamps nor ids show it: the application had written all if
@@ -223,10 +278,16 @@ impl SenderState {
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }
+        // The third duplicate ACK has reached it: what it repeats since then may be in a queue.
+        let asked = self.repair_asked().filter(|asked| self.view.is_some() && *asked < timeline.now());
         let (Some(view), Some(loop_ns), Some(sent)) = (self.view.take(), self.loop_ns(), self.tally.last_send) else {
             return;
         };
-        let last = self.last_advance.unwrap_or(sent);
+        if let Some(asked) = asked {
+            return timeline.was(asked, State::Undecided, None);
+        }
+        // What passed after the last ACK of new data repeats bytes: it was no idle time.
+        let last = self.last_advance.map_or(sent, |at| at.max(sent));
         let idle = last.saturating_add(loop_ns).saturating_add(loop_ns / 2);
         if timeline.now() - sent > (idle - last).saturating_add(MOST_ACK_DELAY_NS) {
             timeline.doubt_since(sent);

@@ -67,3 +67,76 @@ fn a_queue_may_make_the_first_timer_longer_than_a_handshake_shows() {
     assert_eq!(t.time_in("backoff_wait"), 0, "{:?}", t.intervals());
     assert!(t.time_in("undecided") > 13_000 * MS && t.time_in("rto_wait") < 300 * MS, "{:?}", t.intervals());
 }
+
+/// Segments with timestamps, two a round trip of 20 ms after `first` ones, each acknowledged at once; after 250 ms of silence a full one,
+/// and the rest of the data `after` ms after its ACK. `held`: the silence is that of the path.
+fn after_silence(first: u32, after: f64, len: u32, held: bool) -> i64 {
+    let mut s = Script::between(false, 0.1);
+    let stamp = |s: &mut Script, stamps: (u32, u32)| {
+        s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some(stamps);
+    };
+    for n in 0..8 {
+        let ms = 40 + 20 * if n < first { 0 } else { 1 + (n - first) / 2 } + n % 2;
+        s.data(f64::from(ms), n);
+        stamp(&mut s, (1000 + ms - 10, 2000 + ms - 20));
+        s.ack(f64::from(ms) + 0.1, n + 1);
+        stamp(&mut s, (2000 + ms, 1000 + ms - 10));
+    }
+    let last = 40 + 20 * (1 + (7 - first) / 2) + 1;
+    s.ids[0] += 2;
+    s.data(370.0, 8);
+    stamp(&mut s, (if held { 1000 + last + 30 } else { 1360 }, 2000 + last));
+    s.ack(370.1, 9);
+    stamp(&mut s, (2370, 1360));
+    let ms = 370.1 + after;
+    s.push(ms, true, 10_000, 5000, flags::ACK, len, &[], None);
+    stamp(&mut s, (1000 + ms as u32 - 10, if after < 20.0 { 2000 + last } else { 2370 }));
+    s.push(ms + 0.1, false, 5000, 10_000 + len, flags::ACK, 0, &[], None);
+    stamp(&mut s, (2000 + ms as u32, 1000 + ms as u32 - 10));
+    let t = s.run();
+    assert_eq!(t.resends().len(), 0, "{:?}", t.resends());
+    t.time_in("rto_wait") / MS
+}
+
+#[test]
+fn one_segment_whose_ack_releases_the_next_is_what_a_timeout_allows() {
+    let found = after_silence(2, 20.0, 1000, false);
+    assert!((240..300).contains(&found), "{found}");
+    // Nagle's algorithm, an application that goes on later, more than one segment, a sender that begins with one each time, and a queue.
+    assert_eq!(after_silence(2, 20.0, 500, false), 0);
+    assert_eq!(after_silence(2, 100.0, 1000, false), 0);
+    assert_eq!(after_silence(2, 0.5, 1000, false), 0);
+    assert_eq!(after_silence(1, 20.0, 1000, false), 0);
+    assert_eq!(after_silence(2, 20.0, 1000, true), 0);
+}
+
+#[test]
+fn a_copy_after_the_ack_of_all_data_is_no_idle_time() {
+    let mut s = Script::between(true, 0.1);
+    for n in 0..6 {
+        s.data(40.0 + f64::from(n), n);
+        s.ack(40.1 + f64::from(n), n + 1);
+    }
+    s.data(300.0, 0);
+    s.sack(300.1, 6, 0, 1);
+    let t = s.run();
+    assert_eq!(t.time_in("undecided"), 0, "{:?}", t.intervals());
+    assert!(t.time_in("rto_wait") > 250 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_repair_that_has_not_come_by_the_end_leaves_open_what_the_sender_did() {
+    // 20 ms to the sender and back. The third segment is lost; the third report of that passes 25 ms before the end.
+    let mut s = Script::between(true, 0.1);
+    for n in (0..2).chain(3..32) {
+        let ms = 40.0 + f64::from(n);
+        s.data(ms, n);
+        if n < 2 {
+            s.ack(ms + 0.1, n + 1);
+        } else {
+            s.sack(ms + 0.1, 2, 3, n + 1);
+        }
+    }
+    let t = s.run();
+    assert!((14..17).contains(&(t.time_in("undecided") / MS)), "{:?}", t.intervals());
+}
