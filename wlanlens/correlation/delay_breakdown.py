@@ -25,7 +25,7 @@ from wlanlens.correlation.event_times import (
     EventPatterns,
     EventTimes,
 )
-from wlanlens.tables.columns import filled
+from wlanlens.tables.columns import entries, filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,16 +132,18 @@ def _stages(
     packet = np.repeat(np.arange(len(count)), count)
     nth = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count)
     # The entry of each stage in these small tables.
-    at = patterns.pattern_of[packet] * (len(EVENTS) - 1) + nth
-    first, second = first.ravel()[at], second.ravel()[at]
-    off = tick.ravel()[at] + np.where(uncertain.ravel()[at], uncertainty[packet], 0)
+    at = patterns.pattern_of.take(packet) * (len(EVENTS) - 1) + nth
+    first, second = first.ravel().take(at), second.ravel().take(at)
+    off = tick.ravel().take(at)
+    if uncertain.any():
+        off += np.where(uncertain.ravel().take(at), uncertainty.take(packet), 0)
     apart = np.flatnonzero(first != second)
     known = np.ones(len(packet), bool)
     for capture in (first[apart], second[apart]):
-        off[apart] += bounds[packet[apart], capture]
-        known[apart] &= bounded[packet[apart], capture]
-    start, end = (events.t_ns[packet, which.ravel()[at]] for which in (one, other))
-    return _Stages(packet, kinds.ravel()[at], start, end, off, known)
+        off[apart] += entries(bounds, packet[apart], capture)
+        known[apart] &= entries(bounded, packet[apart], capture)
+    start, end = (entries(events.t_ns, packet, which.ravel().take(at)) for which in (one, other))
+    return _Stages(packet, kinds.ravel().take(at), start, end, off, known)
 
 
 def _kinds(one: Array, other: Array, to_adapter: Array) -> Array:

@@ -19,7 +19,7 @@ from wlanlens.correlation.observation import (
 )
 from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables import ARRIVALS, OUTCOMES
-from wlanlens.tables.columns import filled, known, latest, spread
+from wlanlens.tables.columns import entries, filled, known, latest, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,11 +131,11 @@ def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
 
     held = index.rows >= 0
     late = np.where(index.seen, index.t_ns, np.where(held, _NEVER - 1, _NEVER))
-    order = np.argsort(late, axis=1, kind="stable")
+    order = _by_time(late)
     packet = np.repeat(np.arange(len(order)), _count(held))
     # Captures without the packet come last.
     which = order[np.arange(order.shape[1]) < _count(held)[:, None]]
-    rows, t_ns, timed = (_entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen))
+    rows, t_ns, timed = (entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen))
     names = pa.array([capture.name for capture in captures]).take(pa.array(which))
     number = _numbers(index, which, rows)
     values = pa.StructArray.from_arrays(
@@ -143,6 +143,15 @@ def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
     )
     offsets = np.concatenate(([0], np.cumsum(_count(held)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def _by_time(times: Array) -> Array:
+    """For each row the columns in order of time, equal ones in their order."""
+    if times.shape[1] != 2:
+        return np.argsort(times, axis=1, kind="stable")
+    # A comparison takes a fortieth of the time of a sort of each pair.
+    swapped = times[:, 1] < times[:, 0]
+    return np.stack((swapped, ~swapped), axis=1).astype(np.int64)
 
 
 def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths: PathOrder) -> pa.ListArray:
@@ -153,7 +162,7 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
     which = np.argsort(paths.rank(), axis=1, kind="stable")[paths.path].ravel()
     packet = np.repeat(np.arange(count), width)
     rows, t_ns, seen, became = (
-        _entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen, codes)
+        entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen, codes)
     )
     values = pa.StructArray.from_arrays(
         [
@@ -165,11 +174,6 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
         names=["capture", "packet", "t_ns", "outcome"],
     )
     return pa.ListArray.from_arrays(pa.array(np.arange(0, count * width + 1, width, dtype=np.int32)), values)
-
-
-def _entries(matrix: Array, packet: Array, capture: Array) -> Array:
-    """Some entries of a matrix [packet, capture] whose columns are in one piece."""
-    return np.asarray(matrix.ravel(order="F").take(capture * len(matrix) + packet))
 
 
 def _numbers(index: PacketIndex, capture: Array, row: Array) -> Array:
