@@ -95,16 +95,16 @@ def _find_pairs(
     with contextlib.ExitStack() as stack:
         keep = kept.append if path is None else stack.enter_context(_stream(path))
 
-        def add(found: pa.RecordBatch, sides: Sequence[dict[str, Array]]) -> None:
+        def add(found: pa.RecordBatch, sides: Sequence[Callable[[], dict[str, Array]]]) -> None:
             if found.num_rows:
-                common.add(found, *sides)
+                common.add(found, *(side() for side in sides))
             keep(found)
 
         pool = stack.enter_context(Threads(1))
         jobs: deque[Job[None]] = deque()
         for found in run:
             rows = [found.column(name).to_numpy() for name in ("row_a", "row_b")] if found.num_rows else []
-            sides = [window.at(mine) for window, mine in zip(windows, rows, strict=False)]
+            sides = [window.reader(mine) for window, mine in zip(windows, rows, strict=False)]
             if len(jobs) == _WAITING:
                 jobs.popleft().result()
             jobs.append(pool.submit(add, found, sides))
