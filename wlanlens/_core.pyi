@@ -86,12 +86,23 @@ class Pairing:
         """Second reading: the side whose next batch is needed; None when a window can be paired."""
     def held_from(self) -> list[int]:
         """Of both sides the first row that a later window may pair."""
-    def push(self, side: int, batch: Any | None) -> None:
-        """Second reading: None when the side is over. Releases the GIL."""
+    def reading(self, side: int) -> PairingReading:
+        """Second reading: what reads the batches of a side."""
+    def push(self, side: int, rows: PairingRows | None) -> None:
+        """Second reading: the rows of the next batch, once; None when the side is over. Releases the GIL."""
     def step(self) -> tuple[Any, bool]:
         """Pair a window: a pyarrow.RecordBatch of `pairs`, and whether there are more. Releases the GIL."""
     def clipped(self) -> int:
         """Windows too wide to be held: pairs may be missing."""
+
+class PairingReading:
+    """Reads batches of one side for the second reading, in any thread."""
+
+    def read(self, batch: Any) -> PairingRows:
+        """ValueError: a column is missing. Releases the GIL."""
+
+class PairingRows:
+    """The rows of a batch, until they are pushed."""
 
 class AirSums:
     """Adds up what the air of one capture was used for."""

@@ -26,6 +26,8 @@ def test_delays_near_the_ends_do_not_need_the_packets_between(seed: int) -> None
         out[order] = _delay(path[order], here[order], there[order], passed[order])
         return out[near]
 
-    chosen = _around(path, here, both, int(here[near][here[near] <= 60].max()), int(here[near][here[near] >= 350].min()))
+    chosen = _around(
+        path, here, both, int(here[near][here[near] <= 60].max()), int(here[near][here[near] >= 350].min())
+    )
     assert len(chosen) < len(both)
     assert (delays(chosen) == delays(both)).all()

@@ -17,7 +17,7 @@ from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.row_window import PacketWindow
 from wlanlens.tables.columns import Array
-from wlanlens.threads import Job, Threads, ahead
+from wlanlens.threads import Job, Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,8 +89,8 @@ def _find_pairs(
         for window, before in zip(windows, first, strict=True):
             window.forget(before)
 
-    feeds = [ahead(window.read(summary.batches())) for window, summary in zip(windows, summaries, strict=True)]
-    run = search.run(feeds, taken=lambda side, _: windows[side].add(), forget=forget)
+    feeds = [window.read(summary.batches()) for window, summary in zip(windows, summaries, strict=True)]
+    run = search.run(feeds, taken=lambda side, _: windows[side].add(), forget=forget, in_threads=True)
     kept: list[pa.RecordBatch] = []
     with contextlib.ExitStack() as stack:
         keep = kept.append if path is None else stack.enter_context(_stream(path))

@@ -77,7 +77,10 @@ def _bounds(clocks: Sequence[ClockMap], index: PacketIndex) -> tuple[Array, Arra
     bounds = np.zeros(index.rows.shape, np.int64, order="F")
     known = np.zeros(index.rows.shape, bool, order="F")
     for c, clock in enumerate(clocks):
-        here = np.flatnonzero(index.rows[:, c] >= 0) if clock.pieces else np.arange(len(index.rows))
+        if not clock.pieces:
+            known[:, c] = True
+            continue
+        here = np.flatnonzero(index.rows[:, c] >= 0)
         bounds[here, c], known[here, c] = _bound(clock, index.packets[c], index.rows[here, c])
     return bounds, known
 
@@ -90,16 +93,14 @@ def _bound(clock: ClockMap, packets: pa.Table, rows: Array) -> tuple[Array, Arra
     """
     import pyarrow as pa
 
-    out, known = np.zeros(len(rows), np.int64), np.full(len(rows), not clock.pieces)
-    if not clock.pieces:
-        return out, known
-    own = filled(packets.column("time").cast(pa.int64()))[rows]
-    number = packets.column("packet").to_numpy()[rows]
+    out, known = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)
+    own = filled(packets.column("time").cast(pa.int64())).take(rows)
+    number = packets.column("packet").to_numpy().take(rows)
     which = np.searchsorted([piece.first_packet for piece in clock.pieces[1:]], number, side="right")
     for k, piece in enumerate(clock.pieces):
         if piece.bound_ns is None:
             continue
-        here = np.flatnonzero(which == k)
+        here = np.flatnonzero(which == k) if len(clock.pieces) > 1 else slice(None)
         grown = piece.bound_ns + np.abs(own[here] - piece.at_ns) * ((piece.drift_bound_ppm or 0.0) * 1e-6)
         most = np.inf if piece.bound_most_ns is None or piece.drift_bound_ppm is None else piece.bound_most_ns
         out[here] = np.ceil(np.minimum(grown, most)).astype(np.int64)

@@ -168,6 +168,16 @@ class PacketIndex:
         return np.asarray(self._numbers[capture].take(rows))
 
     @lazy_property
+    def numbers(self) -> Array:
+        """[packet, capture]: the number of the packet in the capture, 0 where it has none."""
+        out: Array = np.zeros(self.rows.shape, np.uint64, order="F")
+        for j, table in enumerate(self.packets):
+            if table.num_rows:
+                rows = self.rows[:, j]
+                np.copyto(out[:, j], self.number(j, np.maximum(rows, 0)), where=rows >= 0)
+        return out
+
+    @lazy_property
     def first_rows(self) -> list[tuple[Array, Array]]:
         """For each capture: the packets that it is the first to have, and their rows."""
         mine = [np.flatnonzero(self.first == j) for j in range(len(self.packets))]

@@ -128,9 +128,15 @@ def picked(matrix: Array, rows: Array) -> Array:
     return out
 
 
+def places(row: Array, column: Array, height: int) -> Array:
+    """Where entries of a matrix of so many rows lie in `ravel(order="F")`, its columns one after the other."""
+    out: Array = column * height + row
+    return out
+
+
 def entries(matrix: Array, row: Array, column: Array) -> Array:
     """Some entries of a matrix whose columns are in one piece."""
-    return np.asarray(matrix.ravel(order="F").take(column * len(matrix) + row))
+    return np.asarray(matrix.ravel(order="F").take(places(row, column, len(matrix))))
 
 
 def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.DictionaryArray:

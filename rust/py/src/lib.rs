@@ -198,6 +198,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<clock::Region>()?;
     m.add_function(wrap_pyfunction!(clock::hull, m)?)?;
     m.add_class::<pairing::Pairing>()?;
+    m.add_class::<pairing::PairingReading>()?;
+    m.add_class::<pairing::PairingRows>()?;
     m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;
     m.add_class::<Reader>()
 }
