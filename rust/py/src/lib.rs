@@ -14,6 +14,7 @@ use wlanlens_core::{limits, table, wire};
 
 mod air_sums;
 mod capture_column;
+mod clock;
 mod errors;
 mod file;
 mod pairing;
@@ -194,7 +195,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Records>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<air_sums::AirSums>()?;
+    m.add_class::<clock::Region>()?;
+    m.add_function(wrap_pyfunction!(clock::hull, m)?)?;
     m.add_class::<pairing::Pairing>()?;
+    m.add_class::<pairing::PairingReading>()?;
+    m.add_class::<pairing::PairingRows>()?;
     m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;
     m.add_class::<Reader>()
 }
