@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import steady_us
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import Array, numbered_rising
 
 #: IEEE 802.11-2020, receiver minimum sensitivity in dBm: of the DSSS and CCK rates (15.4.6.2, 16.3.8.2; 5.5 Mbit/s, for which it has
 #: none, has half the bits of 11), and up to which rate of one stream in 20 MHz of OFDM (17.3.10.2, 19.3.19.1, 21.3.18.1).
@@ -55,7 +55,7 @@ def rates_used(air: Air, span: slice, streams: float = np.inf, width_mhz: float 
     many, wide = a.streams[mine], a.width_mhz[mine]
     with np.errstate(divide="ignore", invalid="ignore"):
         less = np.fmin(1.0, streams / many) * np.fmin(1.0, width_mhz / wide)
-    rate, at = np.unique(a.rate_mbps[mine] * less, return_inverse=True)
+    rate, at = numbered_rising(a.rate_mbps[mine] * less)
     bad = a.bad[mine]
     return RateUse(
         rate=rate,
@@ -116,7 +116,7 @@ def best_steady_rate(rate: Array, bad: Array, airtime_us: Array, *, limit: int, 
         Transmissions from which a chance of success is taken.
     """
     known = (bad >= 0) & ~np.isnan(rate)
-    rates, at = np.unique(rate[known], return_inverse=True)
+    rates, at = numbered_rising(rate[known])
     tried = np.bincount(at, minlength=len(rates))
     good = np.bincount(at, bad[known] == 0, len(rates))
     length = np.bincount(at, airtime_us[known], len(rates)) / np.maximum(tried, 1)

@@ -3,7 +3,6 @@
 //! Where a frame's exchange is known, a transmission that failed is a retry and the one that arrived counts for what the
 //! frame is; where it is not known, the Retry bit decides.
 
-mod columns;
 mod pending;
 mod purpose;
 mod slices;
@@ -18,8 +17,8 @@ use arrow_array::types::{Float64Type, Int64Type, Int8Type, UInt16Type, UInt32Typ
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
+use super::columns::{Flags, Numbers, Texts};
 use crate::pairing::BadColumn;
-use columns::{Flags, Numbers, Texts};
 use pending::{Pending, Waiting, FAILED};
 use purpose::{DAMAGED, DELIVERED, GROUP};
 use stations::{REST, UNNAMED};
