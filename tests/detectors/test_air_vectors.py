@@ -10,11 +10,11 @@ import pytest
 
 from tests.detectors import air_reference, worlds
 from tests.detectors.test_air_odd import odd, spoilt
+from wlanlens.airtime import vectors
 from wlanlens.detection.toolkit import Facts
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Vectors
 from wlanlens.detection.toolkit.trials import Trials, channel_trials
-from wlanlens.tables.columns import batch_of
 from wlanlens.trace import Trace
 
 
@@ -67,8 +67,6 @@ def test_no_exchanges() -> None:
 
 
 def test_a_column_of_another_type_is_named() -> None:
-    from wlanlens import _core
-
-    nothing = batch_of({"pair": np.zeros(1)})
+    nothing = {"pair": np.zeros(1)}
     with pytest.raises(ValueError, match="column pair is missing or of another type"):
-        _core.channel_trials(nothing, nothing)
+        vectors.channel_trials(nothing, nothing)

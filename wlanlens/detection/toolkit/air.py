@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens import _core
+from wlanlens.airtime import vectors
 from wlanlens.detection.toolkit.air_vectors import Exchanges, Frames, Transmissions
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import key_groups
 from wlanlens.detection.toolkit.station_pairs import StationPairs, reverse
-from wlanlens.tables.columns import Array, arrays, batch_of, vector
+from wlanlens.tables.columns import Array, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.detection.finding import Undecided
 
-#: Columns of `exchanges`, and vectors of `Frames`, that the core makes exchanges and transmissions of.
-_OF_EXCHANGES = (
-    *("first_packet", "packets", "t_first_ns", "t_last_ns", "t_ack_ns", "attempts", "attempts_inferred", "inferred_by"),
-    *("rates_mbps", "outcome", "airtime_us", "wasted_us", "mpdu_bytes", "carries", "tcp_kind"),
-)
+#: Vectors of `Frames` from which the core makes exchanges and transmissions.
 _OF_FRAMES = (
     *("t_ns", "ta", "ra", "retry", "ampdu", "mpdu_bytes"),
     *("streams", "width_mhz", "signal_dbm", "airtime_us"),
@@ -77,13 +73,13 @@ class Air(StationPairs):
     def _read_exchanges(self, table: pa.Table) -> tuple[Exchanges, Transmissions]:
         ta, ra = (self.number_addresses(table.column(name)) for name in ("ta", "ra"))
         f = self.frames
-        exchanges, transmissions = _core.exchange_vectors(
-            table.select(_OF_EXCHANGES).to_batches(),
-            batch_of({"capture": self.number_captures(table.column("capture")), "ta": ta, "ra": ra}),
+        exchanges, transmissions = vectors.exchange_vectors(
+            table,
+            {"capture": self.number_captures(table.column("capture")), "ta": ta, "ra": ra},
             self.group_addresses()[:-1].tolist(),
-            batch_of({"key": self._frame_key, **{name: getattr(f, name) for name in _OF_FRAMES}}),
+            {"key": self._frame_key, **{name: getattr(f, name) for name in _OF_FRAMES}},
         )
-        return Exchanges(**arrays(exchanges)), Transmissions(**arrays(transmissions))
+        return Exchanges(**exchanges), Transmissions(**transmissions)
 
     def frame_rows(self, capture: Array, packet: Array) -> Array:
         """Rows of `frames` by number of the capture and packet; -1 where there is none."""
@@ -131,6 +127,13 @@ class Air(StationPairs):
         e = self.exchanges
         first, heard = e.first[which], e.heard[which]
         return np.repeat(first - (np.cumsum(heard) - heard), heard) + np.arange(int(heard.sum()))
+
+    def transmissions_in(self, span: slice) -> slice:
+        """Where in `transmissions` those of consecutive exchanges are."""
+        e = self.exchanges
+        if span.stop <= span.start:
+            return slice(0, 0)
+        return slice(int(e.first[span.start]), int(e.first[span.stop - 1] + e.heard[span.stop - 1]))
 
     def tcp_retransmissions(self, dropped: Array) -> list[int]:
         """Packet numbers of the TCP retransmissions of segments that these dropped exchanges carried."""

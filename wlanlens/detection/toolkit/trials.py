@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wlanlens import _core
+from wlanlens.airtime import vectors
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.tables.columns import Array, arrays, batch_of, numbered_rising
+from wlanlens.tables.columns import Array, numbered_rising
 
 #: Vectors of `Exchanges` and `Transmissions` that the core makes trials of, with the time that each took.
 _OF_EXCHANGES = ("pair", "first", "heard", "inferred", "missed_last", "first_packet")
@@ -51,9 +51,9 @@ def channel_trials(facts: Facts) -> Trials:
     """Every transmission as a trial: those that the sniffer missed precede the first that it heard."""
     air = facts.cached(Air)
     e, a = air.exchanges, air.transmissions
-    columns = {name: getattr(a, name) for name in _OF_TRANSMISSIONS}
-    exchanges = batch_of({name: getattr(e, name) for name in _OF_EXCHANGES})
-    return Trials(**arrays(_core.channel_trials(exchanges, batch_of({**columns, "took_us": a.took_us}))))
+    exchanges = {name: getattr(e, name) for name in _OF_EXCHANGES}
+    transmissions = {name: getattr(a, name) for name in _OF_TRANSMISSIONS}
+    return Trials(**vectors.channel_trials(exchanges, {**transmissions, "took_us": a.took_us}))
 
 
 def failure_chances(bad: Array, stratum: Array, block: int) -> Array:

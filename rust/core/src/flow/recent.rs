@@ -44,9 +44,10 @@ pub struct RecentPackets {
     times: [i64; ON_WIRE],
     next: u8,
     air: VecDeque<AirCopy>,
-    /// Of each of these, in the same order, what a copy of it has in common with it: numbers that are searched at once.
-    air_ids: VecDeque<u64>,
-    air_prints: VecDeque<u64>,
+    /// Of each of these, in the same order, what a copy of it has in common with it: numbers of 32 bits, of which four are compared at
+    /// once.
+    air_ids: VecDeque<u32>,
+    air_prints: VecDeque<u32>,
     /// The packets before these, for copies that a second tap delays.
     older: VecDeque<Older>,
     /// The delay of the latest such copy and its fingerprint, and how many different packets in a row had this delay.
@@ -90,12 +91,13 @@ pub fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 }
 
 /// A number that is the same for two copies of one packet in one MPDU, and hardly ever for others.
-fn air_id(mpdu: &Mpdu, ip_id: Option<u32>, seq: u32) -> u64 {
+fn air_id(mpdu: &Mpdu, ip_id: Option<u32>, seq: u32) -> u32 {
     let [a, b, c, d, e, f] = mpdu.ta;
     let ta = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
     let number = u64::from(mpdu.seq_ctl) << 48 | u64::from(mpdu.tid) << 40;
     let packet = u64::from(ip_id.unwrap_or(0)) << 32 | u64::from(seq);
-    (ta ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ packet.wrapping_mul(0xd6e8_feb8_6659_fd93)
+    let id = (ta ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ packet.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (id >> 32) as u32
 }
 
 impl RecentPackets {
@@ -164,8 +166,8 @@ impl RecentPackets {
     /// IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, so the same MPDU. The IP ID separates the
     /// packets of an A-MSDU; other fields may differ if one copy has bit errors.
     fn heard(&mut self, mpdu: &Mpdu, print: u64, ip_id: Option<u32>, seq: u32) -> Option<Transmission> {
-        let id = air_id(mpdu, ip_id, seq);
-        let found = if self.air_ids.contains(&id) || self.air_prints.contains(&print) {
+        let (id, half) = (air_id(mpdu, ip_id, seq), (print >> 32) as u32);
+        let found = if self.air_ids.contains(&id) || self.air_prints.contains(&half) {
             self.air.iter().rev().find_map(|h| {
                 let same = h.mpdu.ta == mpdu.ta && h.mpdu.seq_ctl == mpdu.seq_ctl && h.mpdu.tid == mpdu.tid;
                 match () {
@@ -185,7 +187,7 @@ impl RecentPackets {
         }
         self.air.push_back(AirCopy { mpdu: *mpdu, print, ip_id, seq });
         self.air_ids.push_back(id);
-        self.air_prints.push_back(print);
+        self.air_prints.push_back(half);
         found
     }
 
