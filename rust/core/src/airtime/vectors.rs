@@ -141,15 +141,6 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl Batch<'_> {
-    /// Whether an exchange carries data, and a transmission of it was heard at a known time.
-    fn has_data(&self, row: usize) -> bool {
-        let count = self.packets.get(row).len();
-        let no_data = (0..=LAST_NO_DATA).contains(&self.carries.get(row));
-        count > 0 && count == self.rates.get(row).len() && !no_data && self.t_first.get(row).is_some()
-    }
-}
-
 /// A text column as codes: places in a list of words, -1 for other words and null.
 struct Words(Vec<i8>);
 
@@ -196,19 +187,9 @@ macro_rules! vectors {
         #[derive(Debug, Default)]
         pub struct $name { $(pub $field: Vec<$kind>,)+ }
 
-        #[derive(Clone, Copy)]
         struct $row { $($field: $kind,)+ }
 
-        #[allow(dead_code)]
         impl $name {
-            fn zeroed(rows: usize) -> Self {
-                $name { $($field: vec![<$kind>::default(); rows],)+ }
-            }
-
-            fn set(&mut self, at: usize, row: &$row) {
-                $(self.$field[at] = row.$field;)+
-            }
-
             fn with_capacity(rows: usize) -> Self {
                 $name { $($field: Vec::with_capacity(rows),)+ }
             }
@@ -239,11 +220,15 @@ vectors! {
     }
 }
 
-/// An exchange that is read: its first packet and pair, and how many of its transmissions were heard.
+/// Rows that become columns at a time: few enough to stay in the first-level cache.
+const BLOCK: usize = 64;
+
+/// An exchange: its batch and row there.
+#[derive(Clone, Copy)]
 struct Place {
     first_packet: i64,
-    pair: u32,
-    heard: u32,
+    batch: u32,
+    row: u32,
 }
 
 /// Unicast exchanges with data of which a transmission was heard, and these transmissions.
@@ -263,72 +248,39 @@ pub fn read(
         return Err(BadColumn("capture"));
     }
 
-    let kept = |at: usize, c: &Batch, row: usize| {
-        let to_one = ta[at] >= 0 && usize::try_from(ra[at]).is_ok_and(|ra| group.get(ra) == Some(&false));
-        to_one && c.has_data(row)
-    };
-    let every = || {
-        let rows = batches.iter().zip(&columns).flat_map(|(batch, c)| (0..batch.num_rows()).map(move |row| (c, row)));
-        rows.enumerate().filter(|(at, (c, row))| kept(*at, c, *row))
-    };
-    let mut numbers: FxHashMap<[i64; 3], u32> = FxHashMap::default();
-    let mut places = Vec::new();
-    for (at, (c, row)) in every() {
-        let next = numbers.len() as u32;
-        let pair = *numbers.entry([capture[at], ta[at], ra[at]]).or_insert(next);
-        let heard = c.packets.get(row).len() as u32;
-        places.push(Place { first_packet: whole(c.first_packet.get(row)), pair, heard });
-    }
-    let order = ordered(&places, numbers);
-
-    // Where each exchange and its first transmission go.
-    let mut to = vec![(0, 0); places.len()];
-    let mut heard = 0;
-    for (position, at) in order.iter().enumerate() {
-        to[*at as usize] = (position, heard);
-        heard += places[*at as usize].heard as usize;
-    }
-    // Read in the tables' order, in which the frames of neighbours are neighbours.
-    let (mut e, mut a) = (Exchanges::zeroed(places.len()), Transmissions::zeroed(heard));
-    for ((at, (c, row)), (position, first)) in every().zip(to) {
-        let made = exchange(c, row, [capture[at], ta[at], ra[at]], frames, (position, first), &mut a);
-        e.set(position, &made);
-    }
-    let mut ampdus = FxHashSet::default();
-    for at in 0..e.pair.len() {
-        if at > 0 && e.pair[at] != e.pair[at - 1] {
-            ampdus.clear();
+    let mut pairs: FxHashMap<[i64; 3], Vec<Place>> = FxHashMap::default();
+    let (mut begin, mut heard) = (0, 0);
+    for (number, (batch, c)) in (0..).zip(batches.iter().zip(&columns)) {
+        for row in 0..batch.num_rows() {
+            let pair = [capture[begin + row], ta[begin + row], ra[begin + row]];
+            let to_one = pair[1] >= 0 && usize::try_from(pair[2]).is_ok_and(|ra| group.get(ra) == Some(&false));
+            let count = c.packets.get(row).len();
+            let rated = count > 0 && count == c.rates.get(row).len();
+            if !to_one || !rated || (0..=LAST_NO_DATA).contains(&c.carries.get(row)) || c.t_first.get(row).is_none() {
+                continue;
+            }
+            heard += count;
+            let place = Place { first_packet: whole(c.first_packet.get(row)), batch: number, row: row as u32 };
+            pairs.entry(pair).or_default().push(place);
         }
-        // All but the later MPDUs of each A-MPDU of a pair.
-        let ampdu = a.ampdu[e.first[at] as usize];
-        e.lead[at] = (ampdu == NULL || ampdus.insert(ampdu)).into();
+        begin += batch.num_rows();
     }
-    Ok((e, a))
-}
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    pairs.sort_unstable_by_key(|(pair, _)| *pair);
 
-/// The places by pair and first packet. Exchanges come in order of their ends: those of one pair nearly rise.
-fn ordered(places: &[Place], numbers: FxHashMap<[i64; 3], u32>) -> Vec<u32> {
-    let mut counts = vec![0; numbers.len()];
-    places.iter().for_each(|p| counts[p.pair as usize] += 1);
-    let mut pairs: Vec<_> = numbers.into_iter().collect();
-    pairs.sort_unstable();
-    let (mut next, mut begin) = (vec![0; counts.len()], 0);
-    for (_, pair) in &pairs {
-        next[*pair as usize] = begin;
-        begin += counts[*pair as usize];
+    let exchanges = Exchanges::with_capacity(pairs.iter().map(|(_, places)| places.len()).sum());
+    let mut made = Made { exchanges, transmissions: Transmissions::with_capacity(heard), ..Made::of(frames) };
+    let mut ampdus = FxHashSet::default();
+    for (pair, mut places) in pairs {
+        // Exchanges come in order of their ends: those of one pair nearly rise.
+        places.sort_by_key(|p| p.first_packet);
+        ampdus.clear();
+        for place in places {
+            made.push(&columns[place.batch as usize], place.row as usize, pair, &mut ampdus);
+        }
     }
-    let mut order = vec![(0, 0); places.len()];
-    for (at, place) in (0..).zip(places) {
-        order[next[place.pair as usize]] = (place.first_packet, at);
-        next[place.pair as usize] += 1;
-    }
-    let mut rest = &mut order[..];
-    for (_, pair) in pairs {
-        let (mine, others) = rest.split_at_mut(counts[pair as usize]);
-        mine.sort_by_key(|(first_packet, _)| *first_packet);
-        rest = others;
-    }
-    order.into_iter().map(|(_, at)| at).collect()
+    made.flush();
+    Ok((made.exchanges, made.transmissions))
 }
 
 fn whole<T: TryInto<i64>>(value: Option<T>) -> i64 {
@@ -350,84 +302,107 @@ fn estimated_airtime_us(bytes: i64, rate_mbps: f64) -> f64 {
     preamble_us + bytes.wrapping_mul(8) as f64 / rate_mbps
 }
 
-/// One exchange; its transmissions are set in `out`, from `first` on.
-fn exchange(
-    c: &Batch,
-    row: usize,
-    [capture, ta, ra]: [i64; 3],
-    f: &Frames,
-    (position, first): (usize, usize),
-    out: &mut Transmissions,
-) -> Exchange {
-    let (packets, rates) = (c.packets.get(row), c.rates.get(row));
-    let (mut last, mut first_heard) = (None, false);
-    for (nth, (packet, rate)) in (0i64..).zip(packets.iter().zip(rates)) {
-        let (packet, rate_mbps) = (*packet as i64, positive(*rate));
-        last = f.row((capture << 40).wrapping_add(packet));
-        let frame = |values: &[f64]| last.map_or(f64::NAN, |at| values[at]);
-        let (mpdu_bytes, airtime_us) = (last.map_or(0, |at| f.mpdu_bytes[at]), frame(f.airtime_us));
-        first_heard |= nth == 0 && last.is_some_and(|at| f.retry[at] == 0);
-        let one = Transmission {
-            exchange: position as i64,
-            packet,
-            t_ns: last.map_or(NULL, |at| f.t_ns[at]),
-            nth,
-            bad: 1,
-            rate_mbps,
-            streams: frame(f.streams),
-            width_mhz: frame(f.width_mhz),
-            airtime_us: if airtime_us.is_nan() { estimated_airtime_us(mpdu_bytes, rate_mbps) } else { airtime_us },
-            mpdu_bytes,
-            signal_dbm: frame(f.signal_dbm),
-            ampdu: last.map_or(NULL, |at| f.ampdu[at]),
-        };
-        out.set(first + nth as usize, &one);
+/// Airtime of some transmissions.
+fn total_us<'a>(of: impl Iterator<Item = &'a Transmission>) -> f64 {
+    of.fold(0.0, |sum, t| sum + t.airtime_us)
+}
+
+/// What has been read so far.
+struct Made<'a> {
+    frames: &'a Frames<'a>,
+    exchanges: Exchanges,
+    transmissions: Transmissions,
+    block: Vec<Exchange>,
+    heard: Vec<Transmission>,
+}
+
+impl<'a> Made<'a> {
+    fn of(frames: &'a Frames<'a>) -> Self {
+        let (exchanges, transmissions) = Default::default();
+        Made { frames, exchanges, transmissions, block: Vec::new(), heard: Vec::new() }
     }
-    let end = first + packets.len();
-    let outcome = c.outcome.get(row);
-    let (delivered, dropped) = (outcome == DELIVERED, outcome == DROPPED);
-    let (t_first_ns, t_ack_ns) = (whole(c.t_first.get(row)), whole(c.t_ack.get(row)));
-    let t_last_ns = c.t_last.get(row).unwrap_or(t_first_ns);
-    // The sniffer may have heard only the ACK of the last transmission: it comes too late for the last one heard.
-    let airtime_ns = out.airtime_us[end - 1] * 1e3;
-    let answer_ns = if airtime_ns.is_nan() { MAX_AIRTIME_NS } else { airtime_ns.min(f64::MAX) } + ACK_NS;
-    let acked = delivered && t_ack_ns != NULL;
-    let late = t_ack_ns.wrapping_sub(t_last_ns) as f64 > answer_ns;
-    let missed_last = acked && late && c.inferred_by.get(row) == 0;
-    // The transmitter missed the ACK of an earlier transmission: the frame after the last one shows its fate.
-    let unanswered = acked && !missed_last && t_ack_ns < t_last_ns && !f.answered(last, ta, answer_ns);
-    let bad = match () {
-        () if delivered && !missed_last && !unanswered => 0,
-        () if delivered || dropped => 1,
-        () => -1,
-    };
-    out.bad[end - 1] = bad;
-    let all_us = || out.airtime_us[first..end].iter().fold(0.0, |sum, us| sum + us);
-    let of_bad = || (first..end).filter(|at| out.bad[*at] == 1).fold(0.0, |sum, at| sum + out.airtime_us[at]);
-    let airtime_us = c.airtime_us.get(row).filter(|us| !us.is_nan());
-    let wasted_us = c.wasted_us.get(row).filter(|us| !us.is_nan());
-    let attempts = whole(c.attempts.get(row));
-    Exchange {
-        pair: (capture << 48) + (ta << 24) + ra,
-        t_first_ns,
-        t_last_ns,
-        t_ack_ns,
-        first: first as i64,
-        heard: packets.len() as i64,
-        attempts,
-        inferred: whole(c.inferred.get(row)),
-        missed_last: missed_last.into(),
-        delivered: delivered.into(),
-        dropped: dropped.into(),
-        failed: (attempts > 1 || dropped).into(),
-        first_heard: first_heard.into(),
-        lead: 0,
-        airtime_us: airtime_us.unwrap_or_else(all_us),
-        wasted_us: wasted_us.unwrap_or_else(of_bad),
-        mpdu_bytes: whole(c.mpdu_bytes.get(row)),
-        tcp: [0, TCP_DATA, TCP_ACK][(c.kind.get(row) + 1) as usize],
-        udp: (c.carries.get(row) == UDP).into(),
-        protected: (c.carries.get(row) == PROTECTED).into(),
-        first_packet: whole(c.first_packet.get(row)),
+
+    fn flush(&mut self) {
+        self.exchanges.take(&mut self.block);
+        self.transmissions.take(&mut self.heard);
+    }
+
+    /// Append one exchange. `ampdus`: A-MPDUs in which exchanges of this pair were first sent.
+    fn push(&mut self, c: &Batch, row: usize, [capture, ta, ra]: [i64; 3], ampdus: &mut FxHashSet<i64>) {
+        if self.heard.len() >= BLOCK || self.block.len() >= BLOCK {
+            self.flush();
+        }
+        let f = self.frames;
+        let (packets, rates) = (c.packets.get(row), c.rates.get(row));
+        let exchange = (self.exchanges.pair.len() + self.block.len()) as i64;
+        let (first, begin) = (self.transmissions.exchange.len() + self.heard.len(), self.heard.len());
+        let mut last = None;
+        for (nth, (packet, rate)) in (0..).zip(packets.iter().zip(rates)) {
+            let (packet, rate_mbps) = (*packet as i64, positive(*rate));
+            last = f.row((capture << 40).wrapping_add(packet));
+            let frame = |values: &[f64]| last.map_or(f64::NAN, |at| values[at]);
+            let (mpdu_bytes, airtime_us) = (last.map_or(0, |at| f.mpdu_bytes[at]), frame(f.airtime_us));
+            self.heard.push(Transmission {
+                exchange,
+                packet,
+                t_ns: last.map_or(NULL, |at| f.t_ns[at]),
+                nth,
+                bad: 1,
+                rate_mbps,
+                streams: frame(f.streams),
+                width_mhz: frame(f.width_mhz),
+                airtime_us: if airtime_us.is_nan() { estimated_airtime_us(mpdu_bytes, rate_mbps) } else { airtime_us },
+                mpdu_bytes,
+                signal_dbm: frame(f.signal_dbm),
+                ampdu: last.map_or(NULL, |at| f.ampdu[at]),
+            });
+        }
+        let mine = &mut self.heard[begin..];
+        let (Some(ampdu), Some(latest)) = (mine.first().map(|t| t.ampdu), mine.last_mut()) else { return };
+        let outcome = c.outcome.get(row);
+        let (delivered, dropped) = (outcome == DELIVERED, outcome == DROPPED);
+        let (t_first_ns, t_ack_ns) = (whole(c.t_first.get(row)), whole(c.t_ack.get(row)));
+        let t_last_ns = c.t_last.get(row).unwrap_or(t_first_ns);
+        // The sniffer may have heard only the ACK of the last transmission: it comes too late for the last one heard.
+        let airtime_ns = latest.airtime_us * 1e3;
+        let answer_ns = if airtime_ns.is_nan() { MAX_AIRTIME_NS } else { airtime_ns.min(f64::MAX) } + ACK_NS;
+        let acked = delivered && t_ack_ns != NULL;
+        let late = t_ack_ns.wrapping_sub(t_last_ns) as f64 > answer_ns;
+        let missed_last = acked && late && c.inferred_by.get(row) == 0;
+        // The transmitter missed the ACK of an earlier transmission: the frame after the last one shows its fate.
+        let unanswered = acked && !missed_last && t_ack_ns < t_last_ns && !f.answered(last, ta, answer_ns);
+        latest.bad = match () {
+            () if delivered && !missed_last && !unanswered => 0,
+            () if delivered || dropped => 1,
+            () => -1,
+        };
+        let airtime_us = c.airtime_us.get(row).filter(|us| !us.is_nan());
+        let wasted_us = c.wasted_us.get(row).filter(|us| !us.is_nan());
+        let attempts = whole(c.attempts.get(row));
+        let first_row = f.row((capture << 40).wrapping_add(packets[0] as i64));
+        self.block.push(Exchange {
+            pair: (capture << 48) + (ta << 24) + ra,
+            t_first_ns,
+            t_last_ns,
+            t_ack_ns,
+            first: first as i64,
+            heard: packets.len() as i64,
+            attempts,
+            inferred: whole(c.inferred.get(row)),
+            missed_last: missed_last.into(),
+            delivered: delivered.into(),
+            dropped: dropped.into(),
+            failed: (attempts > 1 || dropped).into(),
+            first_heard: first_row.is_some_and(|at| f.retry[at] == 0).into(),
+            // All but the later MPDUs of each A-MPDU of a pair.
+            lead: (ampdu == NULL || ampdus.insert(ampdu)).into(),
+            airtime_us: airtime_us.unwrap_or_else(|| total_us(mine.iter())),
+            wasted_us: wasted_us.unwrap_or_else(|| total_us(mine.iter().filter(|t| t.bad == 1))),
+            mpdu_bytes: whole(c.mpdu_bytes.get(row)),
+            tcp: [0, TCP_DATA, TCP_ACK][(c.kind.get(row) + 1) as usize],
+            udp: (c.carries.get(row) == UDP).into(),
+            protected: (c.carries.get(row) == PROTECTED).into(),
+            first_packet: whole(c.first_packet.get(row)),
+        });
     }
 }
