@@ -152,6 +152,18 @@ class Region:
 def hull(x: Any, limit: Any, side: float) -> list[int]:
     """Indices of the corners of the lower (side 1) or upper (side -1) convex hull of points, in order of x."""
 
+def channel_trials(exchanges: Any, transmissions: Any) -> Any:
+    """Transmissions as trials of the channel, by pair and packet: a pyarrow.RecordBatch of vectors without nulls, from such batches of
+    vectors of `Exchanges` and `Transmissions`. ValueError: a column is missing or of another type. Releases the GIL."""
+
+def exchange_vectors(exchanges: list[Any], numbers: Any, group: list[bool], frames: Any) -> tuple[Any, Any]:
+    """Exchanges of unicast data that were heard, by pair and first packet, and their transmissions: two pyarrow.RecordBatch of vectors
+    without nulls. ValueError: a column is missing or of another type. Releases the GIL.
+
+    `exchanges`: batches of the table; `numbers`: capture, ta and ra of their rows as int64, -1 for none; `group`: whether each number of
+    an address is a group address; `frames`: vectors of `Frames` and `key`, capture << 40 plus packet, rising.
+    """
+
 def match_order(a: list[int], b: list[int]) -> tuple[list[tuple[int, int]], int]:
     """Places of the same packets in two sequences of lengths, and by how much those of b are longer. Releases the GIL."""
 
