@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+#: Batches of a capture that are read ahead: as many as a window takes (PAIR_ROWS of the core), so that reading goes on while
+#: one is paired.
+_AHEAD = 4
+
 #: The columns of `packets` that identify a packet.
 COLUMNS = (
     "time",
@@ -139,7 +143,7 @@ class PairSearch:
         self._outcome = self._work.compare()
         reads = [self._read(side, feed) for side, feed in enumerate(feeds)]
         if in_threads:
-            reads = [ahead(read) for read in reads]
+            reads = [ahead(read, _AHEAD) for read in reads]
         more = True
         while more:
             while (side := self._work.wants()) is not None:
