@@ -86,12 +86,23 @@ class Pairing:
         """Second reading: the side whose next batch is needed; None when a window can be paired."""
     def held_from(self) -> list[int]:
         """Of both sides the first row that a later window may pair."""
-    def push(self, side: int, batch: Any | None) -> None:
-        """Second reading: None when the side is over. Releases the GIL."""
+    def reading(self, side: int) -> PairingReading:
+        """Second reading: what reads the batches of a side."""
+    def push(self, side: int, rows: PairingRows | None) -> None:
+        """Second reading: the rows of the next batch, once; None when the side is over. Releases the GIL."""
     def step(self) -> tuple[Any, bool]:
         """Pair a window: a pyarrow.RecordBatch of `pairs`, and whether there are more. Releases the GIL."""
     def clipped(self) -> int:
         """Windows too wide to be held: pairs may be missing."""
+
+class PairingReading:
+    """Reads batches of one side for the second reading, in any thread."""
+
+    def read(self, batch: Any) -> PairingRows:
+        """ValueError: a column is missing. Releases the GIL."""
+
+class PairingRows:
+    """The rows of a batch, until they are pushed."""
 
 class AirSums:
     """Adds up what the air of one capture was used for."""
@@ -121,6 +132,37 @@ class AirSums:
         """The stations that were heard, by number: 0 without an address, 1 for those beyond the limit."""
     def totals(self) -> tuple[list[int], list[int]]:
         """Airtime in ns and frames of each purpose."""
+
+class Region:
+    """The lines of clock offset and drift that agree with limits: offsets at `origin` within `wide` of `middle`, ns, and slopes
+    up to `steep`, ns per second, at first. Arrays are of float64, in one piece."""
+
+    def __init__(self, origin: float, middle: float, wide: float, steep: float) -> None: ...
+    def corners(self) -> list[tuple[float, float]]:
+        """Offset and slope of each corner."""
+    def excess(self, x: float, limit: float, side: float) -> float:
+        """Distance of the best line from a limit, on the wrong side."""
+    def clip(self, x: float, limit: float, side: float) -> bool:
+        """Keep the lines on the right side of a limit; False, without a change, when there is none."""
+    def clip_while(self, x: Any, limit: Any, side: Any) -> int:
+        """Clip by limits in turn up to the first that contradicts the region; how many agreed."""
+    def clip_all(self, x: Any, limit: Any, side: float) -> int:
+        """Clip by all limits of one side; the number of those that contradict the region."""
+
+def hull(x: Any, limit: Any, side: float) -> list[int]:
+    """Indices of the corners of the lower (side 1) or upper (side -1) convex hull of points, in order of x."""
+
+def channel_trials(exchanges: Any, transmissions: Any) -> Any:
+    """Transmissions as trials of the channel, by pair and packet: a pyarrow.RecordBatch of vectors without nulls, from such batches of
+    vectors of `Exchanges` and `Transmissions`. ValueError: a column is missing or of another type. Releases the GIL."""
+
+def exchange_vectors(exchanges: list[Any], numbers: Any, group: list[bool], frames: Any) -> tuple[Any, Any]:
+    """Exchanges of unicast data that were heard, by pair and first packet, and their transmissions: two pyarrow.RecordBatch of vectors
+    without nulls. ValueError: a column is missing or of another type. Releases the GIL.
+
+    `exchanges`: batches of the table; `numbers`: capture, ta and ra of their rows as int64, -1 for none; `group`: whether each number of
+    an address is a group address; `frames`: vectors of `Frames` and `key`, capture << 40 plus packet, rising.
+    """
 
 def match_order(a: list[int], b: list[int]) -> tuple[list[tuple[int, int]], int]:
     """Places of the same packets in two sequences of lengths, and by how much those of b are longer. Releases the GIL."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy import special
 
 from wlanlens.detection.toolkit import (
     binomial_tail,
@@ -57,3 +59,25 @@ def test_variance_ratio_tail() -> None:
 def test_p_values_in_words() -> None:
     assert p_value_text(0.00312) == "p = 0.003"
     assert p_value_text(1e-12) == "p < 1e-9"
+
+
+def test_sums_of_few_terms_equal_scipy() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        trials = int(10 ** rng.uniform(0, 4))
+        count, chance, mean = (
+            int(rng.integers(1, 64)),
+            float(10 ** rng.uniform(-6, -0.01)),
+            float(10 ** rng.uniform(-6, 2.8)),
+        )
+        binomial = special.bdtrc(count - 1, trials, chance) if count <= trials else 0.0
+        assert binomial_tail(count, trials, chance) == pytest.approx(binomial, rel=1e-9, abs=1e-290)
+        assert poisson_tail(count, mean) == pytest.approx(special.pdtrc(count - 1, mean), rel=1e-9, abs=1e-290)
+        z = float(rng.uniform(-38, 36))
+        assert normal_tail(z) == pytest.approx(special.ndtr(-z), rel=1e-9)
+
+
+def test_many_events_are_left_to_scipy() -> None:
+    assert binomial_tail(65, 100_000, 0.0005) == pytest.approx(special.bdtrc(64, 100_000, 0.0005))
+    assert binomial_tail(10, 10_000, 0.1) == pytest.approx(1.0)
+    assert poisson_tail(64, 800.0) == pytest.approx(1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.alignment.align import Alignment
-from wlanlens.tables.columns import coded, filled, known, spread
+from wlanlens.tables.columns import coded, integers, known, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,15 +35,18 @@ def on_axis(capture: Capture, name: str, alignment: Alignment, number: int) -> p
     packets = table.column("packet").to_numpy() if "packet" in table.column_names else None
     for column in tables.axis_columns(name):
         values = table.column(column)
-        own = filled(values).astype(np.int64) + own_start
-        times = clock_map.to_axis(own, packets) - alignment.start_ns
+        own = integers(values)
+        own += own_start
+        times = clock_map.to_axis(own, packets)
+        times -= alignment.start_ns
         table = _replace(table, column, pa.array(times, pa.int64(), mask=_null(values)))
     if "flow" in table.column_names:
         values = table.column("flow")
-        own = filled(values).astype(np.int64)
+        own = integers(values)
         numbers = alignment.flows[number]
         if len(numbers):
-            table = _replace(table, "flow", pa.array(numbers[own].astype(np.uint32), pa.uint32(), mask=_null(values)))
+            new = numbers.astype(np.uint32).take(own)
+            table = _replace(table, "flow", pa.array(new, pa.uint32(), mask=_null(values)))
         if alignment.swapped[number].any() and "direction" in table.column_names:
             table = _replace(table, "direction", _swapped(table.column("direction"), alignment.swapped[number][own]))
     return table

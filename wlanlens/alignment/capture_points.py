@@ -17,7 +17,7 @@ def infer_alone(captures: Sequence[Capture]) -> None:
     """Set the point of each capture from its own packets, where these decide it."""
     stated = [capture.point != "unknown" for capture in captures]
     for capture in captures:
-        capture.point = quality.counted(capture).point(capture)
+        capture.point = quality.counted(capture, ["flows"]).point(capture)
     inferred = [capture for capture, known in zip(captures, stated, strict=True) if not known]
     points = [capture.point for capture in inferred]
     for capture, point in zip(inferred, points, strict=True):

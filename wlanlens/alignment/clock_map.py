@@ -148,13 +148,14 @@ class ClockMap:
         if not self.pieces:
             return time_ns
         if len(self.pieces) == 1:
-            which = np.zeros(time_ns.shape, np.intp)
-        elif packets is not None:
+            only = self.pieces[0]
+            return _mapped(time_ns, only.at_ns, only.offset_ns, only.drift_ppm)
+        if packets is not None:
             which = np.searchsorted([p.first_packet for p in self.pieces[1:]], packets, side="right")
         else:
             which = self._by_time(time_ns)
         mapped = self._map(time_ns, which)
-        if packets is None and len(self.pieces) > 1:
+        if packets is None:
             # Without packet numbers, times keep their order across a step: an interval must not end before it starts.
             ends = self._map(np.array([p.from_ns for p in self.pieces[1:]]), np.arange(len(self.pieces) - 1))
             least = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)))
@@ -166,9 +167,7 @@ class ClockMap:
         at, offset, drift = (
             np.array([getattr(p, name) for p in self.pieces])[which] for name in ("at_ns", "offset_ns", "drift_ppm")
         )
-        gained = (time_ns - at) * (drift * 1e-6 / (1 + drift * 1e-6))
-        mapped: Array = time_ns + offset - np.rint(gained).astype(np.int64)
-        return mapped
+        return _mapped(time_ns, at, offset, drift)
 
     def _jumped_back(self) -> Array:
         """Pieces that begin with a step back: they replace the earlier piece where only the time is given."""
@@ -181,6 +180,13 @@ class ClockMap:
         for number, back in enumerate(self._jumped_back()):
             which[np.ones(time_ns.shape, bool) if back else time_ns >= self.pieces[number].from_ns] = number
         return which
+
+
+def _mapped(time_ns: Array, at_ns: Any, offset_ns: Any, drift_ppm: Any) -> Array:
+    """Times on the axis by pieces: one for all, or one for each time."""
+    gained = (time_ns - at_ns) * (drift_ppm * 1e-6 / (1 + drift_ppm * 1e-6))
+    mapped: Array = time_ns + offset_ns - np.rint(gained).astype(np.int64)
+    return mapped
 
 
 def _offset(ns: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.tables.columns import coded, filled
+from wlanlens.tables.columns import coded, filled, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,10 +94,9 @@ class CommonPackets:
         """Count the pairs of each two connections, and those in opposite directions."""
         both = same & (x["flow"] >= 0) & (y["flow"] >= 0)
         key = x["flow"][both] << 32 | y["flow"][both]
-        found, weight = np.unique(key, return_counts=True)
-        reversed_keys, against = np.unique(key[x["b2a"][both] ^ y["b2a"][both]], return_counts=True)
-        opposite = np.zeros(len(found), np.int64)
-        opposite[np.searchsorted(found, reversed_keys)] = against
+        found, of = numbered(key)
+        weight = np.bincount(of, minlength=len(found))
+        opposite = np.bincount(of[x["b2a"][both] ^ y["b2a"][both]], minlength=len(found))
         keys, *sums = self._links
         links, at = np.unique(np.concatenate((keys, found)), return_inverse=True)
         weights, opposites = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import _core, tables
+from wlanlens.threads import ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,6 +123,7 @@ class PairSearch:
         *,
         taken: Callable[[int, pa.RecordBatch], None] | None = None,
         forget: Callable[[Sequence[int]], None] | None = None,
+        in_threads: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Second pass over batches of both: the pairs, window by window.
 
@@ -131,19 +133,30 @@ class PairSearch:
             Called with the side and each batch that is read.
         forget : callable
             Called with the first row of each side that a later pair can have.
+        in_threads : bool
+            The batches of each side are taken and read in a thread of its own, some ahead.
         """
         self._outcome = self._work.compare()
+        reads = [self._read(side, feed) for side, feed in enumerate(feeds)]
+        if in_threads:
+            reads = [ahead(read) for read in reads]
         more = True
         while more:
             while (side := self._work.wants()) is not None:
-                batch = next(feeds[side], None)
+                batch, rows = next(reads[side], (None, None))
                 if batch is not None and taken is not None:
                     taken(side, batch)
-                self._work.push(side, None if batch is None else slim(batch, self._table))
+                self._work.push(side, rows)
             found, more = self._work.step()
             yield found
             if forget is not None:
                 forget(self._work.held_from())
+
+    def _read(self, side: int, feed: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, _core.PairingRows]]:
+        """The batches of a side, each with its rows as the core compares them."""
+        reading = self._work.reading(side)
+        for batch in feed:
+            yield batch, reading.read(slim(batch, self._table))
 
     def result(self, held: pa.Table | Path) -> Pairs:
         """What was found, after `run`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class RowWindow:
     def __init__(self) -> None:
         self._batches: list[dict[str, Array]] = []
         self._first = 0
-        self._whole: dict[str, Array] | None = None
+        self._whole: _Whole | None = None
 
     def append(self, columns: dict[str, Array]) -> None:
         """Add the next rows."""
@@ -38,13 +38,30 @@ class RowWindow:
             self._first += len(self._batches.pop(0)["number"])
             self._whole = None
 
+    def reader(self, rows: Array) -> Callable[[], dict[str, Array]]:
+        """A function that returns the columns of some rows that are here now, in any thread and after they were dropped."""
+        if self._whole is None:
+            self._whole = _Whole(self._batches)
+        whole, first = self._whole, self._first
+        return lambda: whole.at(rows.astype(np.int64) - first)
+
     def at(self, rows: Array) -> dict[str, Array]:
         """The columns of some rows."""
-        if self._whole is None:
+        return self.reader(rows)()
+
+
+class _Whole:
+    """Batches of a window as one, put together when they are first read."""
+
+    def __init__(self, batches: Sequence[dict[str, Array]]) -> None:
+        self._batches, self._columns = list(batches), dict[str, Array]()
+
+    def at(self, places: Array) -> dict[str, Array]:
+        """The columns of some rows, by their places."""
+        if not self._columns:
             names = self._batches[0]
-            self._whole = {name: np.concatenate([batch[name] for batch in self._batches]) for name in names}
-        places = rows.astype(np.int64) - self._first
-        return {name: values[places] for name, values in self._whole.items()}
+            self._columns = {name: np.concatenate([batch[name] for batch in self._batches]) for name in names}
+        return {name: values.take(places) for name, values in self._columns.items()}
 
 
 class PacketWindow(RowWindow):

@@ -17,7 +17,7 @@ from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.row_window import PacketWindow
 from wlanlens.tables.columns import Array
-from wlanlens.threads import Job, Threads, ahead
+from wlanlens.threads import Job, Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,22 +89,22 @@ def _find_pairs(
         for window, before in zip(windows, first, strict=True):
             window.forget(before)
 
-    feeds = [ahead(window.read(summary.batches())) for window, summary in zip(windows, summaries, strict=True)]
-    run = search.run(feeds, taken=lambda side, _: windows[side].add(), forget=forget)
+    feeds = [window.read(summary.batches()) for window, summary in zip(windows, summaries, strict=True)]
+    run = search.run(feeds, taken=lambda side, _: windows[side].add(), forget=forget, in_threads=True)
     kept: list[pa.RecordBatch] = []
     with contextlib.ExitStack() as stack:
         keep = kept.append if path is None else stack.enter_context(_stream(path))
 
-        def add(found: pa.RecordBatch, sides: Sequence[dict[str, Array]]) -> None:
+        def add(found: pa.RecordBatch, sides: Sequence[Callable[[], dict[str, Array]]]) -> None:
             if found.num_rows:
-                common.add(found, *sides)
+                common.add(found, *(side() for side in sides))
             keep(found)
 
         pool = stack.enter_context(Threads(1))
         jobs: deque[Job[None]] = deque()
         for found in run:
             rows = [found.column(name).to_numpy() for name in ("row_a", "row_b")] if found.num_rows else []
-            sides = [window.at(mine) for window, mine in zip(windows, rows, strict=False)]
+            sides = [window.reader(mine) for window, mine in zip(windows, rows, strict=False)]
             if len(jobs) == _WAITING:
                 jobs.popleft().result()
             jobs.append(pool.submit(add, found, sides))

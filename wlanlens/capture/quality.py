@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import tables
@@ -45,9 +45,11 @@ class Quality:
             for word, count in zip(transmissions.dictionary.to_pylist(), counts.tolist(), strict=True):
                 self.transmissions[word] += count
         elif name == "intervals":
-            hole = pc.equal(batch.column("state").dictionary_decode(), "not_captured")
-            lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))
-            self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
+            state = batch.column("state")
+            if "not_captured" in state.dictionary.to_pylist():
+                hole = pc.equal(state.dictionary_decode(), "not_captured")
+                lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))
+                self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
         elif name == "flows":
             taps = batch.column("tap").dictionary_decode()
             for tap in (*_POINT_OF_TAP, "middle"):
@@ -109,11 +111,11 @@ _COUNTED = {
 }
 
 
-def counted(capture: Capture) -> Quality:
-    """The counts of a capture that has been read."""
+def counted(capture: Capture, names: Collection[str] = tuple(_COUNTED)) -> Quality:
+    """The counts of a capture that has been read, in some of the tables that are counted; `flows` has those of the point."""
     counts = Quality()
-    for name, columns in _COUNTED.items():
-        for batch in capture.scan(name, columns):
+    for name in names:
+        for batch in capture.scan(name, _COUNTED[name]):
             counts.add(name, batch)
     return counts
 

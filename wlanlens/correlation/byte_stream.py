@@ -22,6 +22,9 @@ _ROWS = 1 << 14
 #: Largest position in a stream: more than a connection transfers within one chunk of time.
 _FAR = 1 << 39
 
+#: Numbers that differ less from one of their stream differ by less than half of the 32-bit numbers from one another.
+_NEAR = 1 << 30
+
 _LEAST = np.iinfo(np.int64).min
 
 
@@ -61,18 +64,31 @@ class ByteStreams:
         self._nth[self._sent] = np.arange(len(self.rows))
 
     def _place(self, seq: Array, ack: Array, has_ack: Array, length: Array, in_time: Array) -> None:
-        """Unwrap the numbers: a connection's data in one direction with the ACKs of the other, in order of time.
-
-        Both advance together, so that 32-bit differences can be summed.
-        """
-        self._begin: Array = np.zeros(len(seq), np.int64)
+        """Unwrap the numbers: a connection's data in one direction with the ACKs of the other."""
+        asking = np.flatnonzero(has_ack)
+        of = self._key.take(asking) ^ 1
+        begin, asked = _near(self._key, seq, of, ack.take(asking))
+        if max(np.abs(begin).max(initial=0), np.abs(asked).max(initial=0)) >= _NEAR:
+            begin, asked = self._unwrapped(seq, ack, has_ack, in_time)
+        self._begin: Array = begin
+        self._end: Array = begin + length
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
-        keys, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
+        np.maximum.at(self._reached, of, asked)
+        self._asked, self._asking = _at(of, asked), asking
+        self.data: Array = length > 0
+        self.acked: Array = self.data & (self._reached.take(self._key) >= self._end)
+
+    def _unwrapped(self, seq: Array, ack: Array, has_ack: Array, in_time: Array) -> tuple[Array, Array]:
+        """Positions of the data, and those that ACKs ask for, where numbers wrap or jump.
+
+        In order of time data and its ACKs advance together, so that 32-bit differences can be summed.
+        """
+        begin, asked = np.zeros(len(seq), np.int64), np.zeros(len(seq), np.int64)
         order = in_time[np.argsort(narrow(self._key[in_time] // 2), kind="stable")]
-        key, seq, ack, has_ack = (values[order] for values in (self._key, seq, ack, has_ack))
+        key, seq, ack, acks = (values[order] for values in (self._key, seq, ack, has_ack))
         for direction in (0, 1):
             data = key % 2 == direction
-            taken = np.flatnonzero(data | has_ack)
+            taken = np.flatnonzero(data | acks)
             data, stream = data[taken], key[taken] // 2 * 2 + direction
             step = _steps(np.where(data, seq[taken], ack[taken]))
             fresh = np.flatnonzero(np.diff(stream, prepend=-1))
@@ -80,18 +96,9 @@ class ByteStreams:
             total = np.cumsum(step)
             total -= np.repeat(total[fresh], np.diff(np.append(fresh, len(taken))))
             total = np.clip(total, -_FAR, _FAR - 1)
-            sent, asking = np.flatnonzero(data), np.flatnonzero(~data)
-            self._begin[order[taken[sent]]] = total[sent]
-            value, mine = total[asking], stream[asking]
-            np.maximum.at(self._reached, mine, value)
-            keys.append(mine)
-            values.append(value)
-            asks.append(order[taken[asking]])
-        self._end: Array = self._begin + length
-        self._asked = _at(np.concatenate(keys), np.concatenate(values))
-        self._asking = np.concatenate(asks)
-        self.data: Array = length > 0
-        self.acked: Array = self.data & (self._reached[self._key] >= self._end)
+            begin[order[taken[data]]] = total[data]
+            asked[order[taken[~data]]] = total[~data]
+        return begin, asked[has_ack]
 
     def copies(self, chosen: Array, kept: Array) -> tuple[Array, Array]:
         """Whether other packets have some bytes of each chosen packet, and, for each column of `kept`, whether one of them is
@@ -143,6 +150,18 @@ class ByteStreams:
             return asked, t_ns
         first = np.flatnonzero(np.append(True, asked[1:] != asked[:-1]))
         return asked[first], np.maximum.reduceat(t_ns[order], first)
+
+
+def _near(of_data: Array, seq: Array, of_ack: Array, ack: Array) -> tuple[Array, Array]:
+    """Positions of data and of what ACKs ask for, from some number of their stream on, if all of them are near it."""
+    base = np.zeros(int(of_data.max(initial=-1)) + 2, np.uint32)
+    base[of_ack] = ack
+    base[of_data] = seq
+    data, acks = (
+        (numbers.astype(np.uint32) - base.take(of)).view(np.int32).astype(np.int64)
+        for of, numbers in ((of_data, seq), (of_ack, ack))
+    )
+    return data, acks
 
 
 def _steps(numbers: Array) -> Array:

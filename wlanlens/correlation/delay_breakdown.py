@@ -25,7 +25,7 @@ from wlanlens.correlation.event_times import (
     EventPatterns,
     EventTimes,
 )
-from wlanlens.tables.columns import filled
+from wlanlens.tables.columns import entries, filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +77,10 @@ def _bounds(clocks: Sequence[ClockMap], index: PacketIndex) -> tuple[Array, Arra
     bounds = np.zeros(index.rows.shape, np.int64, order="F")
     known = np.zeros(index.rows.shape, bool, order="F")
     for c, clock in enumerate(clocks):
-        here = np.flatnonzero(index.rows[:, c] >= 0) if clock.pieces else np.arange(len(index.rows))
+        if not clock.pieces:
+            known[:, c] = True
+            continue
+        here = np.flatnonzero(index.rows[:, c] >= 0)
         bounds[here, c], known[here, c] = _bound(clock, index.packets[c], index.rows[here, c])
     return bounds, known
 
@@ -90,16 +93,14 @@ def _bound(clock: ClockMap, packets: pa.Table, rows: Array) -> tuple[Array, Arra
     """
     import pyarrow as pa
 
-    out, known = np.zeros(len(rows), np.int64), np.full(len(rows), not clock.pieces)
-    if not clock.pieces:
-        return out, known
-    own = filled(packets.column("time").cast(pa.int64()))[rows]
-    number = packets.column("packet").to_numpy()[rows]
+    out, known = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)
+    own = filled(packets.column("time").cast(pa.int64())).take(rows)
+    number = packets.column("packet").to_numpy().take(rows)
     which = np.searchsorted([piece.first_packet for piece in clock.pieces[1:]], number, side="right")
     for k, piece in enumerate(clock.pieces):
         if piece.bound_ns is None:
             continue
-        here = np.flatnonzero(which == k)
+        here = np.flatnonzero(which == k) if len(clock.pieces) > 1 else slice(None)
         grown = piece.bound_ns + np.abs(own[here] - piece.at_ns) * ((piece.drift_bound_ppm or 0.0) * 1e-6)
         most = np.inf if piece.bound_most_ns is None or piece.drift_bound_ppm is None else piece.bound_most_ns
         out[here] = np.ceil(np.minimum(grown, most)).astype(np.int64)
@@ -132,16 +133,18 @@ def _stages(
     packet = np.repeat(np.arange(len(count)), count)
     nth = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count)
     # The entry of each stage in these small tables.
-    at = patterns.pattern_of[packet] * (len(EVENTS) - 1) + nth
-    first, second = first.ravel()[at], second.ravel()[at]
-    off = tick.ravel()[at] + np.where(uncertain.ravel()[at], uncertainty[packet], 0)
+    at = patterns.pattern_of.take(packet) * (len(EVENTS) - 1) + nth
+    first, second = first.ravel().take(at), second.ravel().take(at)
+    off = tick.ravel().take(at)
+    if uncertain.any():
+        off += np.where(uncertain.ravel().take(at), uncertainty.take(packet), 0)
     apart = np.flatnonzero(first != second)
     known = np.ones(len(packet), bool)
     for capture in (first[apart], second[apart]):
-        off[apart] += bounds[packet[apart], capture]
-        known[apart] &= bounded[packet[apart], capture]
-    start, end = (events.t_ns[packet, which.ravel()[at]] for which in (one, other))
-    return _Stages(packet, kinds.ravel()[at], start, end, off, known)
+        off[apart] += entries(bounds, packet[apart], capture)
+        known[apart] &= entries(bounded, packet[apart], capture)
+    start, end = (entries(events.t_ns, packet, which.ravel().take(at)) for which in (one, other))
+    return _Stages(packet, kinds.ravel().take(at), start, end, off, known)
 
 
 def _kinds(one: Array, other: Array, to_adapter: Array) -> Array:

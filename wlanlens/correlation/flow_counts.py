@@ -35,7 +35,8 @@ class FlowCounts:
     def add(self, name: str, rows: pa.RecordBatch | pa.Table) -> None:
         """Count the rows of a table; those of others than `segments` and `timeouts` are left out."""
         if name == "segments":
-            decided = rows.filter(rows.column("spurious").is_valid())
+            # Few segments are retransmissions.
+            decided = rows.select(("flow", "direction", "spurious")).filter(rows.column("spurious").is_valid())
             spurious = np.asarray(decided.column("spurious"), bool)
             key = _keys(decided)
             self._count(_SPURIOUS, key[spurious])

@@ -19,7 +19,7 @@ from wlanlens.correlation.observation import (
 )
 from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables import ARRIVALS, OUTCOMES
-from wlanlens.tables.columns import filled, known, latest, spread
+from wlanlens.tables.columns import filled, known, latest, places, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,18 +131,27 @@ def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
 
     held = index.rows >= 0
     late = np.where(index.seen, index.t_ns, np.where(held, _NEVER - 1, _NEVER))
-    order = np.argsort(late, axis=1, kind="stable")
+    order = _by_time(late)
     packet = np.repeat(np.arange(len(order)), _count(held))
     # Captures without the packet come last.
     which = order[np.arange(order.shape[1]) < _count(held)[:, None]]
-    rows, t_ns, timed = (_entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen))
+    at = places(packet, which, len(order))
+    number, t_ns, timed = (values.ravel(order="F").take(at) for values in (index.numbers, index.t_ns, index.seen))
     names = pa.array([capture.name for capture in captures]).take(pa.array(which))
-    number = _numbers(index, which, rows)
     values = pa.StructArray.from_arrays(
         [names, pa.array(number), pa.array(t_ns, pa.int64(), mask=~timed)], names=["capture", "packet", "t_ns"]
     )
     offsets = np.concatenate(([0], np.cumsum(_count(held)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def _by_time(times: Array) -> Array:
+    """For each row the columns in order of time, equal ones in their order."""
+    if times.shape[1] != 2:
+        return np.argsort(times, axis=1, kind="stable")
+    # A comparison takes a fortieth of the time of a sort of each pair.
+    swapped = times[:, 1] < times[:, 0]
+    return np.stack((swapped, ~swapped), axis=1).astype(np.int64)
 
 
 def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths: PathOrder) -> pa.ListArray:
@@ -152,13 +161,14 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
     count, width = index.rows.shape
     which = np.argsort(paths.rank(), axis=1, kind="stable")[paths.path].ravel()
     packet = np.repeat(np.arange(count), width)
-    rows, t_ns, seen, became = (
-        _entries(values, packet, which) for values in (index.rows, index.t_ns, index.seen, codes)
+    at = places(packet, which, count)
+    rows, number, t_ns, seen, became = (
+        values.ravel(order="F").take(at) for values in (index.rows, index.numbers, index.t_ns, index.seen, codes)
     )
     values = pa.StructArray.from_arrays(
         [
             pa.array([capture.name for capture in captures]).take(pa.array(which)),
-            pa.array(_numbers(index, which, rows), mask=rows < 0),
+            pa.array(number, mask=rows < 0),
             pa.array(t_ns, mask=~seen),
             pa.array(OUTCOMES).take(pa.array(became)),
         ],
@@ -167,29 +177,15 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
     return pa.ListArray.from_arrays(pa.array(np.arange(0, count * width + 1, width, dtype=np.int32)), values)
 
 
-def _entries(matrix: Array, packet: Array, capture: Array) -> Array:
-    """Some entries of a matrix [packet, capture] whose columns are in one piece."""
-    return np.asarray(matrix.ravel(order="F").take(capture * len(matrix) + packet))
-
-
-def _numbers(index: PacketIndex, capture: Array, row: Array) -> Array:
-    """The packet number of some rows of `packets`, 0 where there is none."""
-    number = np.zeros(len(row), np.uint64)
-    for j in range(len(index.packets)):
-        here = np.flatnonzero((capture == j) & (row >= 0))
-        number[here] = index.number(j, row[here])
-    return number
-
-
 def _at(index: PacketIndex, captures: Sequence[int]) -> tuple[Array, Array, Array]:
     """Packet number and time at one point: of several captures there, the first that has it."""
     count = len(index.rows)
     number, t_ns, seen = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, bool)
     for j in captures:
-        here = np.flatnonzero((index.rows[:, j] >= 0) & ~seen)
-        number[here] = index.number(j, index.rows[here, j])
-        t_ns[here] = index.t_ns[here, j]
-        seen[here] = True
+        here = (index.rows[:, j] >= 0) & ~seen
+        np.copyto(number, index.numbers[:, j], where=here)
+        np.copyto(t_ns, index.t_ns[:, j], where=here)
+        seen |= here
     return number, t_ns, seen
 
 

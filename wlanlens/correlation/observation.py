@@ -25,6 +25,8 @@ NEIGHBOURS = 3
 #: Largest share of the packets called lost that the capture may have missed instead: one in twenty, as for other statements.
 DOUBTFUL_SHARE = 0.05
 
+_NEVER = np.iinfo(np.int64).max
+
 
 def outcomes(index: PacketIndex, paths: PathOrder) -> Array:
     """[packet, capture]: the code of what became of the packet at the capture point.
@@ -84,21 +86,42 @@ def _not_capturing(index: PacketIndex, capture: int, path: Array) -> Array:
         if not len(rows):
             continue
         both = np.flatnonzero(seen & passed)
-        late = there[both] - here[both]
+        late = there.take(both) - here.take(both)
         # Only packets that passed near the start or end of the capture need a delay.
-        near = rows[
-            (here[rows] + min(int(late.min(initial=0)), 0) < least)
-            | (here[rows] + max(int(late.max(initial=0)), 0) > most)
-        ]
+        times = here.take(rows)
+        early = times + min(int(late.min(initial=0)), 0) < least
+        late_ones = times + max(int(late.max(initial=0)), 0) > most
+        near = rows[early | late_ones]
         if not len(near):
             continue
         wanted = np.zeros(int(path.max()) + 1, bool)
         wanted[path[near]] = True
-        rows = np.sort(np.concatenate((both[wanted[path[both]]], near)))
+        both = both[wanted.take(path.take(both))]
+        both = _around(
+            path, here, both, int(times[early].max(initial=-_NEVER)), int(times[late_ones].min(initial=_NEVER))
+        )
+        rows = np.sort(np.concatenate((both, near)))
         order = rows[ordered_by(path[rows], here[rows])]
         then = here[order] + _delay(path[order], here[order], there[order], passed[order])
         absent[order] |= (then < least) | (then > most)
     return absent
+
+
+def _around(path: Array, here: Array, both: Array, until_ns: int, from_ns: int) -> Array:
+    """The packets of `both` at times up to the one, or from the other on; of those between, the first and the last of each path."""
+    time = here.take(both)
+    between = (time > until_ns) & (time < from_ns)
+    kept, mid = [both[~between]], both[between]
+    of, time = path.take(mid), here.take(mid)
+    for edge, end, order in ((np.minimum, _NEVER, slice(None, None, -1)), (np.maximum, -_NEVER, slice(None))):
+        extreme = np.full(int(of.max(initial=-1)) + 1, end)
+        edge.at(extreme, of, time)
+        at = np.flatnonzero(time == extreme.take(of))[order]
+        # Of packets at the same time, the first or the last.
+        chosen = np.full(len(extreme), -1)
+        chosen[of[at]] = mid[at]
+        kept.append(chosen[chosen >= 0])
+    return np.unique(np.concatenate(kept))
 
 
 def _delay(path: Array, here: Array, there: Array, both: Array) -> Array:

@@ -115,7 +115,8 @@ class PacketIndex:
                 self.copy_safe[part] &= safe[here]
                 self.row_counts[part] += 1
                 gone[self.packet_of[large][whole]] = True
-        self._keep(np.flatnonzero(~gone))
+        if gone.any():
+            self._keep(np.flatnonzero(~gone))
 
     def _sort_by_time(self) -> None:
         """Sort the packets by time, and store the times."""
@@ -123,14 +124,19 @@ class PacketIndex:
         self.seen: Array = np.zeros(self.rows.shape, bool, order="F")
         first = np.full(len(self.rows), _NEVER)
         for j, table in enumerate(self.packets):
-            here = np.flatnonzero(self.rows[:, j] >= 0)
-            column, rows = table.column("t_ns"), self.rows[here, j]
-            self.t_ns[here, j], self.seen[here, j] = filled(column)[rows], known(column)[rows]
-            np.minimum(first, np.where(self.seen[:, j], self.t_ns[:, j], _NEVER), out=first)
+            if not table.num_rows:
+                continue
+            column, rows = table.column("t_ns"), np.maximum(self.rows[:, j], 0)
+            seen = self.rows[:, j] >= 0
+            if column.null_count:
+                seen &= known(column).take(rows)
+            np.copyto(self.t_ns[:, j], filled(column).take(rows), where=seen)
+            self.seen[:, j] = seen
+            np.minimum(first, self.t_ns[:, j], out=first, where=seen)
         order = np.argsort(first, kind="stable")
         self._keep(order)
         for j in range(len(self.packets)):
-            self.t_ns[:, j], self.seen[:, j] = self.t_ns[order, j], self.seen[order, j]
+            self.t_ns[:, j], self.seen[:, j] = self.t_ns[:, j].take(order), self.seen[:, j].take(order)
 
     def _keep(self, order: Array) -> None:
         """Keep only some packets, in a new order."""
@@ -138,10 +144,11 @@ class PacketIndex:
         number[order] = np.arange(len(order))
         rows = np.empty((len(order), len(self.packets)), np.int64, order="F")
         for j in range(len(self.packets)):
-            rows[:, j] = self.rows[order, j]
-        self.rows, self.row_counts = rows, self.row_counts[order]
-        self.copy_safe, self.whole = self.copy_safe[order], self.whole[order]
-        self.packet_of = [number[own] for own in self.packet_of]
+            self.rows[:, j].take(order, out=rows[:, j], mode="clip")
+        self.rows, self.row_counts = rows, self.row_counts.take(order)
+        self.copy_safe, self.whole = self.copy_safe.take(order), self.whole.take(order)
+        # The last place is for rows without a packet.
+        self.packet_of = [number.take(own) for own in self.packet_of]
 
     @lazy_property
     def first(self) -> Array:
@@ -159,6 +166,16 @@ class PacketIndex:
     def number(self, capture: int, rows: Array) -> Array:
         """The packet numbers of some rows of a capture."""
         return np.asarray(self._numbers[capture].take(rows))
+
+    @lazy_property
+    def numbers(self) -> Array:
+        """[packet, capture]: the number of the packet in the capture, 0 where it has none."""
+        out: Array = np.zeros(self.rows.shape, np.uint64, order="F")
+        for j, table in enumerate(self.packets):
+            if table.num_rows:
+                rows = self.rows[:, j]
+                np.copyto(out[:, j], self.number(j, np.maximum(rows, 0)), where=rows >= 0)
+        return out
 
     @lazy_property
     def first_rows(self) -> list[tuple[Array, Array]]:

@@ -25,22 +25,24 @@ class ReceiverAcks:
 
     Attributes
     ----------
-    t_ns, seq : int64 arrays
+    t_ns, seq : int64 and uint32 arrays
         Time and sequence number, as on the wire, of each row of its `packets`.
     """
 
     def __init__(self, packets: pa.Table) -> None:
-        rows = np.flatnonzero(known(packets.column("tcp_ack")) & known(packets.column("flow")))
-        back = coded(packets.column("direction"), ["b2a"])[rows] == 0
+        ack = packets.column("tcp_ack")
+        flow = integers(packets.column("flow"), -1)
         # ACKs travel in the direction opposite to the data.
-        key = 2 * filled(packets.column("flow"))[rows].astype(np.int64) + ~back
-        order = np.argsort(narrow(key), kind="stable")
-        self._key, self._row = key[order], rows[order]
-        self._ack = filled(packets.column("tcp_ack")).astype(np.int64)[rows][order]
-        self._echo = integers(packets.column("tcp_tsecr"), -1)[rows][order]
-        self._tsval = packets.column("tcp_tsval")
+        stream = 2 * flow + (coded(packets.column("direction"), ["b2a"]) < 0)
+        stream[flow < 0] = -1
+        if ack.null_count:
+            stream[~known(ack)] = -1
+        #: Of each row, the stream that it acknowledges: twice the connection, plus 1 for b2a; -1: none.
+        self._stream: Array = stream
+        self._ack: Array = filled(ack)
+        self._tsval, self._tsecr = packets.column("tcp_tsval"), packets.column("tcp_tsecr")
         self.t_ns: Array = filled(packets.column("t_ns"))
-        self.seq: Array = filled(packets.column("tcp_seq")).astype(np.int64)
+        self.seq: Array = filled(packets.column("tcp_seq"))
 
     def acked(self, key: Array, raw_end: Array, before_row: Array) -> Array:
         """Whether the receiver had acknowledged each segment before a row of its capture.
@@ -54,36 +56,53 @@ class ReceiverAcks:
         before_row : array
             Row of `packets`.
         """
-        behind = self._behind(key, before_row)
-        first = np.searchsorted(self._key, key)
         out = np.zeros(len(key), bool)
+        acked, row = self._of(key)
+        if not len(row):
+            return out
+        behind = self._behind(acked, row, key, before_row)
+        first = np.searchsorted(acked, key)
+        ack = self._ack.take(row).astype(np.int64)
         for k in range(0, len(key), _ROWS):
             part = slice(k, k + _ROWS)
             at = behind[part, None] - np.arange(1, _LATEST + 1)
             there = at >= first[part, None]
-            ahead = _ahead(self._ack[np.where(there, at, 0)], raw_end[part, None]) if len(self._ack) else at
+            ahead = _ahead(ack.take(np.where(there, at, 0)), raw_end[part, None])
             out[part] = (there & (ahead >= 0)).any(axis=1)
         return out
 
     def echoed_newer(self, key: Array, row: Array) -> Array:
         """Whether the latest ACK before each segment, a row of `packets`, echoes a newer timestamp than it has."""
-        if not len(self._key):
+        acked, of = self._of(key)
+        if not len(of):
             return np.zeros(len(key), bool)
-        at = self._behind(key, row) - 1
+        at = self._behind(acked, of, key, row) - 1
+        echo = integers(self._tsecr.take(of.take(np.maximum(at, 0))), -1)
         tsval = integers(self._tsval.take(row), -1)
-        there = (at >= 0) & (self._key[at] == key) & (tsval >= 0) & (self._echo[at] > 0)
-        return np.asarray(there & (_ahead(self._echo[at], tsval) > 0))
+        there = (at >= 0) & (acked.take(at, mode="clip") == key) & (tsval >= 0) & (echo > 0)
+        return np.asarray(there & (_ahead(echo, tsval) > 0))
 
-    def _behind(self, key: Array, before_row: Array) -> Array:
+    def _of(self, streams: Array) -> tuple[Array, Array]:
+        """The ACKs of some streams, by stream and then in order: the stream and the row of each."""
+        wanted = np.zeros(int(max(streams.max(initial=-1), self._stream.max(initial=-1))) + 2, bool)
+        wanted[streams] = True
+        # The last place is for rows that acknowledge nothing.
+        wanted[-1] = False
+        row = np.flatnonzero(wanted.take(self._stream))
+        stream = self._stream.take(row)
+        order = np.argsort(narrow(stream), kind="stable")
+        return stream.take(order), row.take(order)
+
+    def _behind(self, acked: Array, row: Array, key: Array, before_row: Array) -> Array:
         """Index of the first ACK that is not before a row."""
         width = len(self.t_ns) + 1
-        return np.searchsorted(self._key * width + self._row, key * width + before_row)
+        return np.searchsorted(acked * width + row, key * width + before_row)
 
     def covering(self, key: int, raw_end: int, before_ns: int) -> Array:
         """Rows of ACKs of at least `raw_end` that passed before a time."""
-        low, high = np.searchsorted(self._key, [key, key + 1])
-        part = self._row[low:high]
-        return np.asarray(part[(self.t_ns[part] < before_ns) & (_ahead(self._ack[low:high], raw_end) >= 0)])
+        rows = np.flatnonzero(self._stream == key)
+        ack = self._ack.take(rows).astype(np.int64)
+        return np.asarray(rows[(self.t_ns.take(rows) < before_ns) & (_ahead(ack, raw_end) >= 0)])
 
 
 def _ahead(ack: Array, raw_end: Array | int) -> Array:

@@ -47,12 +47,8 @@ class Outstanding:
             size = filled(events.column("recover_rel_seq")).astype(np.int64)[here] - rows.start[at]
         else:
             size = integers(events.column("flight_bytes"))[here]
-        # An event stands before its own segment: segments have even places, events odd ones.
-        count = len(rows.key)
-        places = np.arange(2 * count)
-        stream, start, length = (np.repeat(values, 2) for values in (rows.stream, rows.start, rows.length))
-        start[2 * at], length[2 * at] = rows.start[at], np.maximum(size, 1)
-        copies = EarlierCopies(stream, start, length, places[1::2][rows.sent], 2 * at)
-        state = np.repeat(arrival, 2)
-        self.arrived[here] = copies.cover(state == 1)
-        self.decided[here] = self.arrived[here] | copies.all_are(state >= 0)
+        # The segment of an event passed after it: its copies are those that were sent before that segment.
+        sent = np.flatnonzero(rows.sent)
+        copies = EarlierCopies(rows.stream, rows.start, rows.length, sent, at, np.maximum(size, 1))
+        self.arrived[here] = copies.cover(arrival == 1)
+        self.decided[here] = self.arrived[here] | copies.all_are(arrival >= 0)

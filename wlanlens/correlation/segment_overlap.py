@@ -17,6 +17,9 @@ _PAIRS = 1 << 18
 #: Largest position in a stream: more than a connection transfers within one chunk of time.
 _FAR = 1 << 40
 
+#: Bits of a block of bytes, a few segments, and the number of marks by which blocks are recognised: they fit in a cache.
+_BLOCK_BITS, _MARKS = 14, 1 << 16
+
 
 class EarlierCopies:
     """The earlier copies of some segments.
@@ -27,7 +30,9 @@ class EarlierCopies:
         Whether each segment has an earlier copy.
     """
 
-    def __init__(self, stream: Array, start: Array, length: Array, sent: Array, chosen: Array) -> None:
+    def __init__(
+        self, stream: Array, start: Array, length: Array, sent: Array, chosen: Array, size: Array | None = None
+    ) -> None:
         """Find the copies.
 
         Parameters
@@ -38,21 +43,32 @@ class EarlierCopies:
             Indices of those that were sent.
         chosen : array
             Indices of those whose earlier copies are wanted.
+        size : array, optional
+            Number of bytes from the first byte of each chosen one whose copies are wanted; by default its own.
         """
+        size = length[chosen] if size is None else size
         self._start, self._end, self._chosen = start, start + length, chosen
+        self._from: Array = start[chosen]
+        self._to: Array = self._from + size
         both = np.concatenate((sent, chosen))
-        of = stream[both]
+        of = stream.take(both)
+        begin = start.take(both)
         first = np.full(int(of.max(initial=-1)) + 1, np.iinfo(np.int64).max // 2)
-        np.minimum.at(first, of, start[both])
+        np.minimum.at(first, of, begin)
         longest = int(length[sent].max(initial=0))
-        byte = np.minimum(start[both] - first[of], _FAR)
+        byte = np.minimum(begin - first.take(of), _FAR)
+        most = max(int(byte.max(initial=0)), int((byte[len(sent) :] + size).max(initial=0)))
         # One stream after the other.
-        place = of * (int(byte.max(initial=0)) + 2 * longest + 1) + byte
+        place = of * (most + longest + 1) + byte
         place, wanted = place[: len(sent)], place[len(sent) :]
-        order = ordered_by(of[: len(sent)], byte[: len(sent)])
+        low, high = wanted - longest, wanted + size
+        near = _near(place, low, high)
+        order = near.take(ordered_by(of.take(near), byte.take(near)))
         self._order, place = sent[order], place[order]
-        self._low = np.searchsorted(place, wanted - longest)
-        self._high = np.searchsorted(place, wanted + length[chosen])
+        self._low = np.searchsorted(place, low)
+        self._high = np.searchsorted(place, high)
+        #: All segments and their copies, if they are few.
+        self._few: tuple[Array, Array] | None = None
         self.any: Array = self._any(np.ones(len(stream), bool))
 
     def all_are(self, truth: Array) -> Array:
@@ -74,15 +90,15 @@ class EarlierCopies:
 
     def _covered(self, which: Array, copy: Array) -> Array:
         """Which segments are covered by their copies; copies are in order of bytes."""
-        wanted = self._chosen[which]
+        begin = self._from[which]
         fresh = np.diff(which, prepend=-1) != 0
         # End of the covered bytes, from the first wanted byte.
-        reach = _running_maximum(self._end[copy] - self._start[wanted], fresh)
-        gap = self._start[copy] - self._start[wanted] > np.where(fresh, 0, np.append(0, reach)[: len(reach)])
+        reach = _running_maximum(self._end[copy] - begin, fresh)
+        gap = self._start[copy] - begin > np.where(fresh, 0, np.append(0, reach)[: len(reach)])
         gaps = np.cumsum(gap)
         size = np.diff(np.append(np.flatnonzero(fresh), len(fresh)))
         whole = gaps == np.repeat((gaps - gap)[fresh], size)
-        found: Array = which[whole & (reach >= self._end[wanted] - self._start[wanted])]
+        found: Array = which[whole & (reach >= self._to[which] - begin)]
         return found
 
     def _any(self, truth: Array) -> Array:
@@ -94,6 +110,9 @@ class EarlierCopies:
 
     def _pairs(self) -> Iterator[tuple[Array, Array]]:
         """Segments and their copies, those of one segment together and in order of bytes, some at a time."""
+        if self._few is not None:
+            yield self._few
+            return
         total = np.concatenate(([0], np.cumsum(self._high - self._low)))
         first = 0
         while first < len(self._chosen):
@@ -102,9 +121,24 @@ class EarlierCopies:
             which = np.repeat(np.arange(first, last), count)
             nth = np.arange(len(which)) + total[first] - np.repeat(total[first:last], count)
             copy = self._order[np.repeat(self._low[first:last], count) + nth]
-            held = (copy < self._chosen[which]) & (self._end[copy] > self._start[self._chosen[which]])
-            yield which[held], copy[held]
+            held = (copy < self._chosen[which]) & (self._end[copy] > self._from[which])
+            pairs = which[held], copy[held]
+            if (first, last) == (0, len(self._chosen)):
+                self._few = pairs
+            yield pairs
             first = last
+
+
+def _near(places: Array, low: Array, high: Array) -> Array:
+    """Indices of places, in their order, among which are all that lie in some spans: a rough choice, because few do."""
+    first, last = low >> _BLOCK_BITS, high >> _BLOCK_BITS
+    count = last - first + 1
+    total = np.cumsum(count)
+    if not len(total) or total[-1] > len(places):
+        return np.arange(len(places))
+    marked = np.zeros(_MARKS, bool)
+    marked[(np.arange(total[-1]) + np.repeat(first - (total - count), count)) % _MARKS] = True
+    return np.flatnonzero(marked.take((places >> _BLOCK_BITS) % _MARKS))
 
 
 def _running_maximum(values: Array, fresh: Array) -> Array:

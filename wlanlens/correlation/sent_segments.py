@@ -26,14 +26,22 @@ class SentSegments:
         self.length: Array = integers(segments.column("len")) + control
         self.start: Array = filled(segments.column("rel_seq"))
         # The row of `packets`: the first one of a record with several packets.
-        self.row: Array = np.searchsorted(packets.column("packet").to_numpy(), segments.column("packet").to_numpy())
+        self.row: Array = _rows_of(segments.column("packet").to_numpy(), packets.column("packet").to_numpy())
         copies = ("retransmission", "capture_duplicate", "network_duplicate", "mac_copy")
         transmission = coded(segments.column("transmission"), copies)
         #: Segments that occupy sequence space and were sent by TCP.
         self.sent: Array = (self.length > 0) & (transmission < 1)
         self.retransmitted: Array = self.sent & (transmission == 0)
-        self.t_ns: Array = filled(packets.column("t_ns"))[self.row]
-        self.raw: Array = filled(packets.column("tcp_seq")).astype(np.int64)[self.row]
+        self.t_ns: Array = filled(packets.column("t_ns")).take(self.row)
+        self.raw: Array = filled(packets.column("tcp_seq")).take(self.row).astype(np.int64)
+
+
+def _rows_of(wanted: Array, numbers: Array) -> Array:
+    """The first row with each of some packet numbers; numbers do not decrease."""
+    if np.array_equal(wanted, numbers) and (numbers[1:] > numbers[:-1]).all():
+        # Every record is one TCP packet.
+        return np.arange(len(numbers))
+    return np.searchsorted(numbers, wanted)
 
 
 def direction_and_shift(rows: SentSegments, there: Array, receiver: ReceiverAcks) -> tuple[Array, Array]:
@@ -43,9 +51,11 @@ def direction_and_shift(rows: SentSegments, there: Array, receiver: ReceiverAcks
     """
     shift = np.zeros(len(rows.keys), np.int64)
     both = np.flatnonzero(rows.sent & (there >= 0))
-    key = rows.stream[both]
-    delay = receiver.t_ns[there[both]] - rows.t_ns[both]
-    difference = (receiver.seq[there[both]] - rows.raw[both]) % (1 << 32)
+    key = rows.stream.take(both)
+    far = there.take(both)
+    delay = receiver.t_ns.take(far) - rows.t_ns.take(both)
+    # Wire arithmetic, modulo 2^32.
+    difference = receiver.seq.take(far) - rows.raw.take(both).astype(np.uint32)
     needed = np.zeros(len(rows.keys), bool)
     needed[rows.stream[rows.retransmitted]] = True
     total, late = (np.bincount(of, minlength=len(rows.keys)) for of in (key, key[delay > 0]))
@@ -65,5 +75,5 @@ def _medians(key: Array, values: Array) -> tuple[Array, Array]:
     order = ordered_by(key, values)
     which, begin = np.unique(key[order], return_index=True)
     last = np.append(begin[1:], len(order)) - 1
-    low, high = (values[order[at]] for at in ((begin + last) // 2, (begin + last + 1) // 2))
+    low, high = (values[order[at]].astype(np.int64) for at in ((begin + last) // 2, (begin + last + 1) // 2))
     return which, (low + high) / 2

@@ -74,7 +74,8 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
     known = (t_ns != NULL) & ~np.isnan(airtime) & (vector(table.column("fcs_ok")) != 0)
     management = known & enum_mask(table.column("type"), ("management",))
     control = known & enum_mask(table.column("type"), ("control",))
-    overhead_us = np.where(management, airtime, np.where(control, _too_long_us(table), 0.0))
+    overhead_us, controls = np.where(management, airtime, 0.0), np.flatnonzero(control)
+    overhead_us[controls] = _too_long_us(table, controls)
     beacon, channel = enum_mask(table.column("subtype"), ("beacon",)), vector(table.column("channel_mhz"))
     for mhz in np.unique(channel).tolist():
         mine = np.flatnonzero((channel == mhz) & known)
@@ -114,9 +115,9 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
         )
 
 
-def _too_long_us(table: pa.Table) -> Array:
-    """How much longer each frame took than at the highest mandatory rate of its PHY; 0 where that is unknown."""
-    rate, bits = vector(table.column("rate_mbps")), vector(table.column("mpdu_bytes")) * 8.0
+def _too_long_us(table: pa.Table, rows: Array) -> Array:
+    """How much longer some frames took than at the highest mandatory rate of their PHY; 0 where that is unknown."""
+    rate, bits = vector(table.column("rate_mbps"))[rows], vector(table.column("mpdu_bytes"))[rows] * 8.0
     highest = np.where(np.isin(rate, _DSSS_MBPS), _DSSS_HIGHEST_MBPS, _OFDM_HIGHEST_MBPS)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.maximum(np.nan_to_num(bits / rate - bits / highest, posinf=0.0), 0.0))

@@ -140,7 +140,7 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int, least_tried:
     rate, bad, airtime = a.rate_mbps[mine], a.bad[mine], a.airtime_us[mine]
     limit = int(np.minimum(e.attempts[which].max(), 32))
     best = best_steady_rate(rate, bad, airtime, limit=limit, least=least_tried)
-    if best is None:
+    if best is None or not (rate > best.rate_mbps).any():
         return None
     exchange = np.repeat(np.arange(len(which)), e.heard[which])
     failures = np.bincount(exchange, (rate > best.rate_mbps) & (bad == 1), len(which)).astype(np.int64)

@@ -109,7 +109,7 @@ def stuck_rate(
         lasted_s = (t_end_ns - t_start_ns) / 1e9
         if own.tried[most] < same_share * total or failed > retry_share or lasted_s < least_time_s:
             continue
-        mine = air.transmissions_of(np.arange(span.start, span.stop))
+        mine = air.transmissions_in(span)
         signals = a.signal_dbm[mine][~np.isnan(a.signal_dbm[mine])]
         signal = float(np.median(signals)) if len(signals) else None
         back = spans.get(reverse(pair))

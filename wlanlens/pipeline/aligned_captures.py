@@ -88,6 +88,8 @@ class AlignedCaptures(Source):
         for rows in _side_by_side(chunks, lambda chunk: list(self._rows(chunk, leaders))):
             yield _counted(rows, counts)
             del rows
+        # The last window is judged meanwhile.
+        self._scratch.begin_removal()
 
     def _store(self, numbers: Sequence[int]) -> None:
         """Decode captures to the scratch folder, `READERS` at a time: each has a thread that reads and one that writes.

@@ -80,11 +80,13 @@ def leave_out_pandas() -> None:
     """
     if not _OURS.is_set() or "pandas" in sys.modules:
         return
+    import numpy as np
     import pyarrow as pa
 
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
-        pa.array([0], pa.int64()).to_numpy()
+        # NumPy imports its masked arrays then too, while captures are decoded: nothing else would wait for that.
+        pa.array(np.zeros(1, np.int64)).to_numpy()
     finally:
         sys.meta_path.remove(finder)

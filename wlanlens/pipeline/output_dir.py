@@ -30,6 +30,7 @@ from wlanlens.pipeline.file_names import (
     SCRATCH,
     TABLES,
 )
+from wlanlens.threads import Job, Threads
 
 #: How an analysis.json of ours begins.
 _OURS = b'{\n "wlanlens": "'
@@ -210,6 +211,8 @@ class Scratch:
     def __init__(self, output: Output) -> None:
         self.path = output.path / SCRATCH
         self.writing = output.writing
+        self._pool = Threads(1)
+        self._removal: Job[None] | None = None
 
     def __enter__(self) -> Scratch:
         with self.writing():
@@ -220,7 +223,15 @@ class Scratch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with contextlib.suppress(OSError):
+            if self._removal is not None:
+                with contextlib.suppress(OSError, MemoryError):
+                    self._removal.result()
             self._remove()
+        self._pool.stop()
+
+    def begin_removal(self) -> None:
+        """Begin to remove its files in a thread: nothing will read them."""
+        self._removal = self._pool.submit(self._remove)
 
     def _remove(self) -> None:
         if self.path.is_symlink():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from wlanlens import airtime, tables
+from wlanlens import airtime, tables, threads
 from wlanlens.capture.decryption_keys import SECURITY_OF_NOTE
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, to_json, to_table
@@ -39,6 +41,12 @@ if TYPE_CHECKING:
 FINDINGS_KEPT = 10_000
 
 
+def _import_report() -> None:
+    """An error is raised where the report is written."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("wlanlens.pipeline.report_file")
+
+
 class Run:
     """One pass over one source."""
 
@@ -61,6 +69,8 @@ class Run:
         """Read everything, then write what is known only at the end."""
         if report:
             plotly_script.begin_packing()
+            # The page is imported while the reader decodes without Python.
+            threads.start(_import_report)
         try:
             self._read()
             self._finish(report)

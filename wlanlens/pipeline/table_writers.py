@@ -37,7 +37,7 @@ _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
 
 
 #: Columns whose differences from row to row are small: packed, they take half the space and half the time of LZ4, which finds
-#: nothing to compress in them. Those in lists have these names too.
+#: nothing to compress in them. Those in lists have these names, or paths, too.
 _RISING = (
     *("packet", "first_packet", "last_packet", "ip_packet", "sender_packet", "receiver_packet", "ap_packet"),
     *(
@@ -51,7 +51,7 @@ _RISING = (
         "one_way_ns",
         "unseparated_ns",
     ),
-    *("flow", "ip_id", "rel_seq", "rel_ack", "srtt_ns", "rttvar_ns", "tsf_us"),
+    *("flow", "ip_id", "rel_seq", "rel_ack", "srtt_ns", "rttvar_ns", "tsf_us", "seq", "packets.list.element"),
 )
 #: Columns of numbers that hardly repeat: LZ4 takes as long as the writing and saves at most a seventh.
 _RANDOM = ("tcp_seq", "body_digest")
@@ -202,8 +202,11 @@ class ParquetWriter(TableWriter):
             self.parts += 1
             self.paths.append(path)
             leaves = [leaf for f in self.schema for leaf in _leaves(f)]
-            rising = [leaf for leaf in leaves if leaf.rpartition(".")[2] in _RISING]
-            plain = {*rising, *_RANDOM}
+            rising = [leaf for leaf in leaves if leaf in _RISING or leaf.rpartition(".")[2] in _RISING]
+            words = [f.name for f in self.schema if pa.types.is_dictionary(f.type)]
+            # Parquet packs the codes of enums: LZ4 takes a tenth of their time and saves a fortieth of the table.
+            enums = [name for name in words if self.schema.field(name).type.index_type == pa.int8()]
+            plain = {*rising, *_RANDOM, *enums}
             self._writer = pq.ParquetWriter(
                 self._create(path),
                 self.schema,
@@ -211,7 +214,7 @@ class ParquetWriter(TableWriter):
                 compression={leaf: "none" if leaf in plain else "lz4" for leaf in leaves},
                 column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED") or None,
                 write_batch_size=_ENCODED_ROWS,
-                use_dictionary=[f.name for f in self.schema if pa.types.is_dictionary(f.type)],
+                use_dictionary=words,
                 write_statistics=[name for name in _STATISTICS if name in self.schema.names],
             )
         return self._writer

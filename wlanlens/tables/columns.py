@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -73,9 +73,8 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
 def looked_up(column: pa.DictionaryArray, entries: Sequence[Any], null: Any) -> Array:
     """Each row's entry, from one entry per value of the dictionary; `null` for null."""
     table = np.array([*entries, null])
-    return np.asarray(
-        table[integers(column.indices, len(entries)) if column.null_count else np.asarray(column.indices)]
-    )
+    indices = integers(column.indices, len(entries)) if column.null_count else np.asarray(column.indices)
+    return np.asarray(table.take(indices))
 
 
 def coded(column: pa.Array | pa.ChunkedArray, names: Sequence[str], default: int = -1) -> Array:
@@ -83,12 +82,14 @@ def coded(column: pa.Array | pa.ChunkedArray, names: Sequence[str], default: int
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    kind = np.int8 if len(names) <= np.iinfo(np.int8).max else np.int32
+    if column.null_count == len(column):
+        return np.full(len(column), default, kind)
     whole = encoded(column)
     places = pc.index_in(whole.dictionary.cast(pa.string()), pa.array(names, pa.string())).fill_null(default)
-    kind = np.int8 if len(names) <= np.iinfo(np.int8).max else np.int32
     of_word = np.append(np.asarray(places), default).astype(kind)
-    codes: Array = of_word[integers(whole.indices, len(of_word) - 1) if whole.null_count else np.asarray(whole.indices)]
-    return codes
+    indices = integers(whole.indices, len(of_word) - 1) if whole.null_count else np.asarray(whole.indices)
+    return np.asarray(of_word.take(indices))
 
 
 def numbered(values: Array) -> tuple[Array, Array]:
@@ -97,6 +98,16 @@ def numbered(values: Array) -> tuple[Array, Array]:
 
     codes = pa.array(values).dictionary_encode()
     return np.asarray(codes.dictionary), np.asarray(codes.indices).astype(np.int64)
+
+
+def numbered_rising(values: Array) -> tuple[Array, Array]:
+    """The distinct values, rising, and the position of each value among them. Where few are distinct, it takes a quarter of the time
+    of `np.unique`, which sorts all of them."""
+    distinct, place = numbered(values)
+    order = np.argsort(distinct, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank.take(place)
 
 
 def narrow(values: Array) -> Array:
@@ -127,11 +138,36 @@ def picked(matrix: Array, rows: Array) -> Array:
     return out
 
 
+def places(row: Array, column: Array, height: int) -> Array:
+    """Where entries of a matrix of so many rows lie in `ravel(order="F")`, its columns one after the other."""
+    out: Array = column * height + row
+    return out
+
+
+def entries(matrix: Array, row: Array, column: Array) -> Array:
+    """Some entries of a matrix whose columns are in one piece."""
+    return np.asarray(matrix.ravel(order="F").take(places(row, column, len(matrix))))
+
+
 def spread(codes: Array, names: Sequence[str], mask: Array | None = None) -> pa.DictionaryArray:
     """Codes as a dictionary-encoded column of the names."""
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int8), mask=mask), pa.array(names, pa.string()))
+
+
+def batch_of(vectors: Mapping[str, Array]) -> pa.RecordBatch:
+    """Arrays of one length as a record batch, which keeps them where they are; truths as bytes, 0 and 1."""
+    import pyarrow as pa
+
+    plain = [values.view(np.uint8) if values.dtype == bool else values for values in vectors.values()]
+    return pa.RecordBatch.from_arrays([pa.array(values) for values in plain], names=list(vectors))
+
+
+def arrays(batch: pa.RecordBatch) -> dict[str, Array]:
+    """The columns of a batch of the core, which has no nulls, as arrays that must not be changed; bytes are truths."""
+    found = {name: np.asarray(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    return {name: values.view(bool) if values.dtype == np.uint8 else values for name, values in found.items()}
 
 
 def find(where: Array, wanted: Array) -> Array:
@@ -160,8 +196,8 @@ def numbers_of_texts(column: pa.Array | pa.ChunkedArray, hashes: Array | None = 
     """A number for each text, the same in every batch; -1 for null. `hashes` are those of the column's dictionary."""
     texts = encoded(column)
     numbers = text_hashes(texts.dictionary) if hashes is None else hashes
-    out: Array = numbers[integers(texts.indices, len(numbers) - 1)]
-    return out
+    indices = integers(texts.indices, len(numbers) - 1) if texts.null_count else np.asarray(texts.indices)
+    return np.asarray(numbers.take(indices))
 
 
 def text_hashes(texts: pa.Array) -> Array:

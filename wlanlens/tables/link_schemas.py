@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wlanlens.tables.fields import enum, field
@@ -57,6 +58,7 @@ def links() -> pa.Schema:
     )
 
 
+@cache
 def links_for_detectors() -> pa.Schema:
     """The columns of `links` that an analysis holds in memory for detectors: no lists, delays and link-layer records."""
     import pyarrow as pa

@@ -3,6 +3,7 @@
 //! Rust establishes facts; thresholds and judgements are in Python. The only I/O is reading the capture.
 
 pub mod airtime;
+pub mod clock;
 pub mod container;
 pub mod crypto;
 pub mod error;

@@ -14,7 +14,9 @@ use wlanlens_core::{limits, table, wire};
 
 mod air_sums;
 mod capture_column;
+mod clock;
 mod errors;
+mod exchange_vectors;
 mod file;
 mod pairing;
 mod python_reader;
@@ -194,7 +196,13 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Records>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<air_sums::AirSums>()?;
+    m.add_class::<clock::Region>()?;
+    m.add_function(wrap_pyfunction!(clock::hull, m)?)?;
+    m.add_function(wrap_pyfunction!(exchange_vectors::channel_trials, m)?)?;
+    m.add_function(wrap_pyfunction!(exchange_vectors::exchange_vectors, m)?)?;
     m.add_class::<pairing::Pairing>()?;
+    m.add_class::<pairing::PairingReading>()?;
+    m.add_class::<pairing::PairingRows>()?;
     m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;
     m.add_class::<Reader>()
 }

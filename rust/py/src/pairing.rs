@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyRecordBatch;
-use wlanlens_core::pairing::{self, BadColumn, Of, Pairing as Core, Side};
+use wlanlens_core::pairing::{self, BadColumn, Of, Pairing as Core, ReadRows, Reading, Side};
 
 /// Pairs the packets of two captures, which are read twice. One thread at a time may call it.
 #[pyclass(frozen)]
@@ -73,11 +73,18 @@ impl Pairing {
         self.with(|p| p.held_from())
     }
 
-    /// Second reading: a batch of `packets`; None when the side has ended. Releases the GIL.
-    #[pyo3(signature = (side_number, batch))]
-    fn push(&self, py: Python<'_>, side_number: u8, batch: Option<PyRecordBatch>) -> PyResult<()> {
-        let (side, batch) = (side(side_number)?, batch.map(PyRecordBatch::into_inner));
-        py.detach(|| self.with(|p| p.push(side, batch.as_ref())))?.map_err(bad)
+    /// Second reading: what reads the batches of a side; after `compare`.
+    fn reading(&self, side_number: u8) -> PyResult<PairingReading> {
+        let side = side(side_number)?;
+        Ok(PairingReading { inner: self.with(|p| p.reading(side))? })
+    }
+
+    /// Second reading: the rows of the next batch of `packets`; None when the side has ended. Releases the GIL.
+    #[pyo3(signature = (side_number, rows))]
+    fn push(&self, py: Python<'_>, side_number: u8, rows: Option<PyRef<'_, PairingRows>>) -> PyResult<()> {
+        let side = side(side_number)?;
+        let rows = rows.map(|rows| rows.take()).transpose()?;
+        py.detach(|| self.with(|p| p.push(side, rows)))
     }
 
     /// Pair a window: its pairs as a RecordBatch of the table `pairs`, and whether there are more. Releases the GIL.
@@ -95,6 +102,35 @@ impl Pairing {
     /// Windows in which more rows of the second capture could hold a packet than are held: pairs may be missing.
     fn clipped(&self) -> PyResult<u64> {
         self.with(|p| p.clipped)
+    }
+}
+
+/// Reads batches for the second reading, in any thread.
+#[pyclass(frozen)]
+pub struct PairingReading {
+    inner: Reading,
+}
+
+#[pymethods]
+impl PairingReading {
+    /// The rows of a batch of `packets`. Releases the GIL.
+    fn read(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<PairingRows> {
+        let batch = batch.into_inner();
+        let rows = py.detach(|| self.inner.read(&batch)).map_err(bad)?;
+        Ok(PairingRows { inner: Mutex::new(Some(rows)) })
+    }
+}
+
+/// The rows of a batch, until they are pushed.
+#[pyclass(frozen)]
+pub struct PairingRows {
+    inner: Mutex<Option<ReadRows>>,
+}
+
+impl PairingRows {
+    fn take(&self) -> PyResult<ReadRows> {
+        let rows = self.inner.lock().ok().and_then(|mut rows| rows.take());
+        rows.ok_or_else(|| PyValueError::new_err("these rows were pushed before"))
     }
 }
 

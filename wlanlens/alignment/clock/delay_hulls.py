@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, FeasibleRegion
+from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, FeasibleRegion, hull
 
 Array = np.ndarray[Any, Any]
 
@@ -17,9 +17,6 @@ MOST = 8000
 
 #: Parts of a piece with a stored hull, so that the hull of any interval is made from few points.
 _PARTS = 64
-
-#: At most this many points go through the sequential hull algorithm without prior filtering.
-_FEW = 32
 
 #: Parts of a capture that must agree on which capture point comes first.
 _AGREE = 16
@@ -104,32 +101,6 @@ class OffsetLimits:
         xs, ys = np.array([(np.median(self.x[a:b]), np.median(self.y[a:b])) for a, b in pairwise(edges)]).T
         rises = np.diff(ys) / np.maximum(np.diff(xs), 1e-9)
         return float(np.clip(np.median(rises), -DRIFT_PPM_MOST * 1e3, DRIFT_PPM_MOST * 1e3))
-
-
-def hull(x: Array, limit: Array, side: int) -> Array:
-    """Indices of the corners of the lower (side 1) or upper (side -1) convex hull of limits, in order of time."""
-    corners: list[tuple[float, float]] = []
-    kept: list[int] = []
-    order = np.lexsort((side * limit, x))
-    while len(order) > _FEW:
-        # A point outside the line through its neighbours is no corner.
-        (xa, xb, xc), (ya, yb, yc) = ((v[order[:-2]], v[order[1:-1]], v[order[2:]]) for v in (x, limit))
-        inside = side * ((yb - ya) * (xc - xa) - (yc - ya) * (xb - xa)) < 0
-        if inside.all():
-            break
-        order = order[np.concatenate(([True], inside, [True]))]
-    for k, px, py in zip(order.tolist(), x[order].tolist(), limit[order].tolist(), strict=True):
-        if corners and px == corners[-1][0]:
-            continue
-        while len(corners) > 1:
-            (x0, y0), (x1, y1) = corners[-2], corners[-1]
-            if side * ((y1 - y0) * (px - x0) - (py - y0) * (x1 - x0)) < 0:
-                break
-            corners.pop()
-            kept.pop()
-        corners.append((px, py))
-        kept.append(k)
-    return np.array(kept, np.intp)
 
 
 class DelayHulls:

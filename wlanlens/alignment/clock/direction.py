@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wlanlens.tables.columns import numbered, ordered_by
+
 Array = np.ndarray[Any, Any]
 
 
@@ -29,8 +31,11 @@ def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops:
     d = t_cap_ns - t_ref_ns
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     up = src <= dst
-    order = np.lexsort((t_ref_ns, high, low))
-    changes = np.flatnonzero(np.diff(low[order]) | np.diff(high[order])) + 1
+    # Pairs of hosts in the order of their numbers: a sort of few ranks takes a fifth of the time of one of all hosts.
+    ranks = _ranks(high)
+    group = _ranks(_ranks(low) * (int(ranks.max(initial=0)) + 1) + ranks)
+    order = ordered_by(group, t_ref_ns)
+    changes = np.flatnonzero(np.diff(group[order])) + 1
     sides: dict[int, int] = {}
     for rows in np.split(order, changes):
         forward = up[rows]
@@ -48,3 +53,11 @@ def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops:
         for i in open_rows:
             out[i] = sides.get(int(src[i])) or -sides.get(int(dst[i]), 0)
     return out
+
+
+def _ranks(values: Array) -> Array:
+    """The rank of each value among the distinct ones, from 0."""
+    distinct, of = numbered(values)
+    rank = np.empty(len(distinct), np.int64)
+    rank[np.argsort(distinct)] = np.arange(len(distinct))
+    return np.asarray(rank.take(of))

@@ -1,10 +1,12 @@
-"""The feasible region: all lines of clock offset and drift that agree with the pairs."""
+"""The feasible region: all lines of clock offset and drift that agree with the pairs (rust/core/src/clock)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from wlanlens import _core
 
 Array = np.ndarray[Any, Any]
 
@@ -20,55 +22,28 @@ class FeasibleRegion:
 
     def __init__(self, origin: float, middle: float) -> None:
         self.origin = origin
-        wide, steep = _FARTHEST_NS, DRIFT_PPM_MOST * 1e3
-        self.corners = [
-            (middle - wide, -steep),
-            (middle + wide, -steep),
-            (middle + wide, steep),
-            (middle - wide, steep),
-        ]
+        self._lines = _core.Region(origin, middle, _FARTHEST_NS, DRIFT_PPM_MOST * 1e3)
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """The lines at its corners."""
+        return self._lines.corners()
 
     def excess(self, x: float, limit: float, side: int) -> float:
         """Distance of the best line from a limit, on the wrong side; negative: some line agrees with the limit."""
-        at = x - self.origin
-        return min(side * (a + b * at - limit) for a, b in self.corners)
+        return self._lines.excess(x, limit, side)
 
     def clip(self, x: float, limit: float, side: int) -> bool:
         """Keep the lines on the right side of a limit; False, without a change, when there is none."""
-        at = x - self.origin
-        over = [side * (a + b * at - limit) for a, b in self.corners]
-        if max(over) <= 0:
-            return True
-        if min(over) > 0:
-            return False
-        kept: list[tuple[float, float]] = []
-        for i, (corner, value) in enumerate(zip(self.corners, over, strict=True)):
-            before, was = self.corners[i - 1], over[i - 1]
-            if (value > 0) != (was > 0):
-                share = was / (was - value)
-                kept.append((before[0] + share * (corner[0] - before[0]), before[1] + share * (corner[1] - before[1])))
-            if value <= 0:
-                kept.append(corner)
-        # A corner on the limit itself occurs twice.
-        self.corners = [corner for i, corner in enumerate(kept) if corner != kept[i - 1]] or kept[:1]
-        return True
+        return self._lines.clip(x, limit, side)
 
-    def without_effect(self, x: Array, limit: Array, side: Array | int) -> int:
-        """How many of the first limits cut nothing off. Most do not, and one array operation finds them quickly."""
-        offset, slope = np.array(self.corners).T[:, :, None]
-        cut = (side * (offset + slope * (x - self.origin) - limit) > 0).any(axis=0)
-        return int(cut.argmax()) if cut.any() else len(cut)
+    def clip_while(self, x: Array, limit: Array, side: Array) -> int:
+        """Clip by limits in turn up to the first that contradicts the region; how many agreed."""
+        return self._lines.clip_while(_floats(x), _floats(limit), _floats(side))
 
     def clip_all(self, x: Array, limit: Array, side: int) -> int:
         """Clip by limits of one side in turn; the number of limits that contradict the region."""
-        contradictions = k = 0
-        while k < len(x):
-            before = self.corners
-            contradictions += not self.clip(float(x[k]), float(limit[k]), side)
-            k += 1
-            if self.corners is before:
-                k += self.without_effect(x[k:], limit[k:], side)
-        return contradictions
+        return self._lines.clip_all(_floats(x), _floats(limit), side)
 
     def between(self, x: float) -> tuple[float, float]:
         """Least and greatest offset at x."""
@@ -79,3 +54,13 @@ class FeasibleRegion:
         """Least and greatest slope."""
         found = [b for _, b in self.corners]
         return min(found), max(found)
+
+
+def hull(x: Array, limit: Array, side: int) -> Array:
+    """Indices of the corners of the lower (side 1) or upper (side -1) convex hull of limits, in order of time."""
+    return np.array(_core.hull(_floats(x), _floats(limit), side), np.intp)
+
+
+def _floats(values: Array) -> Array:
+    """An array in one piece, as the core reads it."""
+    return np.ascontiguousarray(values, np.float64)

@@ -19,8 +19,8 @@ _LOOK_AHEAD = 8
 #: This many contradictions among this many pairs are not due to chance: the clock's rate changed.
 _RATE_CHANGE, _RATE_CHANGE_OF = 3, 64
 
-#: Limits that are tested together, initially and at most, while none cuts anything off.
-_AT_ONCE, _AT_MOST = 16, 1024
+#: Limits that are tested together, up to the first that contradicts those before.
+_AT_ONCE = 1024
 
 
 def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
@@ -38,16 +38,11 @@ def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
     region = FeasibleRegion(x[0], limit[0])
     contradicting: dict[int, list[int]] = {1: [], -1: []}
     i = began = 0
-    at_once = _AT_ONCE
     while i < len(rows):
-        before = region.corners
-        if region.clip(x[i], limit[i], side[i]):
-            i += 1
-            if region.corners is before:
-                ahead = slice(i, i + at_once)
-                unaffected = region.without_effect(xs[ahead], limits[ahead], sides[ahead])
-                i += unaffected
-                at_once = min(2 * at_once, _AT_MOST) if unaffected == at_once else _AT_ONCE
+        ahead = slice(i, i + _AT_ONCE)
+        agreed = region.clip_while(xs[ahead], limits[ahead], sides[ahead])
+        i += agreed
+        if agreed == len(xs[ahead]):
             continue
         same = later[side[i]]
         place = int(np.searchsorted(same, i))

@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.toolkit.air_vectors import TCP_ACK, TCP_DATA, Exchanges, Frames, Transmissions
-from wlanlens.detection.toolkit.airtime import estimated_airtime_us
+from wlanlens.airtime import vectors
+from wlanlens.detection.toolkit.air_vectors import Exchanges, Frames, Transmissions
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import key_groups
-from wlanlens.detection.toolkit.station_pairs import StationPairs, pair_number, reverse
-from wlanlens.tables.columns import NULL, Array, enum_mask, ordered_by, vector
+from wlanlens.detection.toolkit.station_pairs import StationPairs, reverse
+from wlanlens.tables.columns import Array, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.detection.finding import Undecided
 
-#: An ACK comes no later than this after its frame, ns: SIFS, the ACK at 1 Mbit/s, and as much again for timestamps.
-_ACK_NS = 600_000
-#: Airtime of a frame of unknown length, ns: 1500 bytes at 1 Mbit/s.
-_MAX_AIRTIME_NS = 12_500_000.0
-
-#: Kinds of frames that carry no data.
-_NO_DATA = ("management", "control", "null")
+#: Vectors of `Frames` from which the core makes exchanges and transmissions.
+_OF_FRAMES = (
+    *("t_ns", "ta", "ra", "retry", "ampdu", "mpdu_bytes"),
+    *("streams", "width_mhz", "signal_dbm", "airtime_us"),
+)
 
 
 class Air(StationPairs):
@@ -73,113 +71,15 @@ class Air(StationPairs):
         return made
 
     def _read_exchanges(self, table: pa.Table) -> tuple[Exchanges, Transmissions]:
-        import pyarrow.compute as pc
-
         ta, ra = (self.number_addresses(table.column(name)) for name in ("ta", "ra"))
-        heard, rated = (np.asarray(pc.list_value_length(table.column(c)), np.int64) for c in ("packets", "rates_mbps"))
-        t_first, first_packet = vector(table.column("t_first_ns")), vector(table.column("first_packet"))
-        keep = (heard > 0) & (heard == rated) & (ta >= 0) & (ra >= 0) & ~self.group_addresses()[ra] & (t_first != NULL)
-        keep &= ~enum_mask(table.column("carries"), _NO_DATA)
-        capture = self.number_captures(table.column("capture"))
-        where = np.flatnonzero(keep)
-        pair = pair_number(capture[where], ta[where], ra[where])
-        # The numbers of a pair without gaps sort faster than its number.
-        stations = len(self.group_addresses())
-        group = (capture[where] * stations + ta[where]) * stations + ra[where]
-        order = ordered_by(group, first_packet[where])
-        where, pair = where[order], pair[order]
-        # The lists of packets and rates, in the order of the exchanges.
-        begins = (np.cumsum(heard) - heard)[where]
-        heard = heard[where]
-        first = np.cumsum(heard) - heard
-        exchange = np.repeat(np.arange(len(heard)), heard)
-        nth = np.arange(len(exchange)) - first[exchange]
-        flat = begins[exchange] + nth
-        packet = np.asarray(pc.list_flatten(table.column("packets")), np.uint64).astype(np.int64)[flat]
-        begins = np.cumsum(rated) - rated
-        rates = np.asarray(pc.list_flatten(table.column("rates_mbps")), np.float64)[begins[where][exchange] + nth]
-        rates = _positive(rates)
-
-        outcome = table.column("outcome")
-        delivered, dropped = (enum_mask(outcome, (word,))[where] for word in ("delivered", "dropped"))
-        last = nth == heard[exchange] - 1
-        t_last, t_ack = (vector(table.column(name))[where] for name in ("t_last_ns", "t_ack_ns"))
-        t_last = np.where(t_last == NULL, t_first[where], t_last)
-        row = self.frame_rows(capture[where][exchange], packet)
-        known = row >= 0
-        lacking, f = not known.all(), self.frames
-
-        def of_frame(values: Array, empty: float) -> Array:
-            if not len(values):
-                return np.full(len(row), empty)
-            return np.where(known, values[row], empty) if lacking else values[row]
-
-        size = of_frame(f.mpdu_bytes, 0).astype(np.int64)
-        airtime = of_frame(f.airtime_us, np.nan)
-        airtime = np.where(np.isnan(airtime), estimated_airtime_us(size, rates), airtime)
-        # The sniffer may have heard only the ACK of the last transmission: it comes too late for the last one heard.
-        answer_ns = np.nan_to_num(airtime[first + heard - 1] * 1e3, nan=_MAX_AIRTIME_NS) + _ACK_NS
-        missed_last = delivered & enum_mask(table.column("inferred_by"), ("lone_ack",))[where]
-        missed_last &= (t_ack != NULL) & (t_ack - t_last > answer_ns)
-        # The transmitter missed the ACK of an earlier transmission: the frame after the last one shows its fate.
-        early = np.flatnonzero(delivered & ~missed_last & (t_ack != NULL) & (t_ack < t_last))
-        unanswered = early[~self._answered(row[first + heard - 1][early], ta[where][early], answer_ns[early])]
-        delivered_last = delivered & ~missed_last
-        delivered_last[unanswered] = False
-        settled = np.where(delivered_last, 0, np.where(delivered | dropped, 1, -1))
-        bad = np.where(last, settled[exchange], 1)
-        made = Transmissions(
-            exchange=exchange,
-            packet=packet,
-            t_ns=of_frame(f.t_ns, NULL).astype(np.int64),
-            nth=nth,
-            bad=bad,
-            rate_mbps=rates,
-            streams=of_frame(f.streams, np.nan),
-            width_mhz=of_frame(f.width_mhz, np.nan),
-            airtime_us=airtime,
-            mpdu_bytes=size,
-            signal_dbm=of_frame(f.signal_dbm, np.nan),
-            ampdu=of_frame(f.ampdu, NULL).astype(np.int64),
-        )
-
-        def column(name: str) -> Array:
-            return vector(table.column(name))[where]
-
-        attempts = column("attempts")
-        carries, kind = table.column("carries"), table.column("tcp_kind")
-        data, ack = (enum_mask(kind, (word,))[where] for word in ("data", "ack"))
-        wasted = np.bincount(exchange, np.where(bad == 1, airtime, 0.0), len(first))
-        return Exchanges(
-            pair=pair,
-            t_first_ns=t_first[where],
-            t_last_ns=t_last,
-            t_ack_ns=t_ack,
-            first=first,
-            heard=heard,
-            attempts=attempts,
-            inferred=column("attempts_inferred"),
-            missed_last=missed_last,
-            delivered=delivered,
-            dropped=dropped,
-            failed=(attempts > 1) | dropped,
-            first_heard=of_frame(f.retry, -1)[first] == 0,
-            lead=_leads(pair, made.ampdu[first]),
-            airtime_us=_or(column("airtime_us"), np.bincount(exchange, airtime, len(first))),
-            wasted_us=_or(column("wasted_us"), wasted),
-            mpdu_bytes=column("mpdu_bytes"),
-            tcp=np.where(data, TCP_DATA, np.where(ack, TCP_ACK, 0)).astype(np.int8),
-            udp=enum_mask(carries, ("udp",))[where],
-            protected=enum_mask(carries, ("protected",))[where],
-            first_packet=first_packet[where],
-        ), made
-
-    def _answered(self, row: Array, station: Array, within_ns: Array) -> Array:
-        """Whether the next frame after each row is an ACK to the station, in time."""
         f = self.frames
-        following = np.minimum(row + 1, len(f) - 1)
-        answer = (row >= 0) & (following > row) & (f.ta[following] < 0) & (f.ra[following] == station)
-        return np.asarray(answer & (f.t_ns[following] - f.t_ns[row] <= within_ns))
+        exchanges, transmissions = vectors.exchange_vectors(
+            table,
+            {"capture": self.number_captures(table.column("capture")), "ta": ta, "ra": ra},
+            self.group_addresses()[:-1].tolist(),
+            {"key": self._frame_key, **{name: getattr(f, name) for name in _OF_FRAMES}},
+        )
+        return Exchanges(**exchanges), Transmissions(**transmissions)
 
     def frame_rows(self, capture: Array, packet: Array) -> Array:
         """Rows of `frames` by number of the capture and packet; -1 where there is none."""
@@ -228,6 +128,13 @@ class Air(StationPairs):
         first, heard = e.first[which], e.heard[which]
         return np.repeat(first - (np.cumsum(heard) - heard), heard) + np.arange(int(heard.sum()))
 
+    def transmissions_in(self, span: slice) -> slice:
+        """Where in `transmissions` those of consecutive exchanges are."""
+        e = self.exchanges
+        if span.stop <= span.start:
+            return slice(0, 0)
+        return slice(int(e.first[span.start]), int(e.first[span.stop - 1] + e.heard[span.stop - 1]))
+
     def tcp_retransmissions(self, dropped: Array) -> list[int]:
         """Packet numbers of the TCP retransmissions of segments that these dropped exchanges carried."""
         trace, e = self._facts.trace, self.exchanges
@@ -256,26 +163,9 @@ def _frame_key(capture: Array, packet: Array) -> Array:
     return np.asarray((capture << 40) + packet)
 
 
-def _leads(pair: Array, ampdu: Array) -> Array:
-    """All but the later MPDUs of each A-MPDU of a pair."""
-    order = np.flatnonzero(ampdu != NULL)
-    whose, number = pair[order], ampdu[order]
-    if ((whose[1:] < whose[:-1]) | ((whose[1:] == whose[:-1]) & (number[1:] < number[:-1]))).any():
-        sort = np.lexsort((number, whose))
-        order, whose, number = order[sort], whose[sort], number[sort]
-    same = (number[1:] == number[:-1]) & (whose[1:] == whose[:-1])
-    out = np.ones(len(pair), bool)
-    out[order[1:][same]] = False
-    return out
-
-
 def _positive(values: Array) -> Array:
     """NaN for values that no radio has: zero, negative or infinite."""
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)
-
-
-def _or(values: Array, others: Array) -> Array:
-    return np.where(np.isnan(values), others, values)
 
 
 def _floats(column: pa.ChunkedArray) -> Array:

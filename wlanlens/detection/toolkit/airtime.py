@@ -20,20 +20,11 @@ DSSS_SLOT_US, OFDM_SLOT_US, DSSS_CW, OFDM_CW = 20.0, 9.0, 32, 16
 MAX_CW = 1024
 #: Retries that double the window: 16 times 2^10 is more than the largest one.
 _DOUBLINGS = 10
-#: Preambles, us, for an estimate of the airtime where the table has none.
-DSSS_PREAMBLE_US, OFDM_PREAMBLE_US = 192.0, 20.0
 
 
 def is_dsss(rate_mbps: Array) -> Array:
     """Whether rates are those of the DSSS and CCK PHYs."""
     return np.isin(rate_mbps, DSSS_MBPS)
-
-
-def estimated_airtime_us(size_bytes: Array, rate_mbps: Array) -> Array:
-    """Airtime of frames of a size at a rate, from preamble and bits; NaN where the rate is not known."""
-    preamble = np.where(is_dsss(rate_mbps), DSSS_PREAMBLE_US, OFDM_PREAMBLE_US)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(preamble + size_bytes * 8 / rate_mbps)
 
 
 def transmission_us(airtime_us: Array, rate_mbps: Array, nth: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import steady_us
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import Array, numbered_rising
 
 #: IEEE 802.11-2020, receiver minimum sensitivity in dBm: of the DSSS and CCK rates (15.4.6.2, 16.3.8.2; 5.5 Mbit/s, for which it has
 #: none, has half the bits of 11), and up to which rate of one stream in 20 MHz of OFDM (17.3.10.2, 19.3.19.1, 21.3.18.1).
@@ -49,21 +49,27 @@ class RateUse:
 
 def rates_used(air: Air, span: slice, streams: float = np.inf, width_mhz: float = np.inf) -> RateUse:
     """Rates of the exchanges in `span`; more streams or width than given count as what the given ones carry."""
-    a = air.transmissions
-    mine = air.transmissions_of(np.arange(span.start, span.stop))
-    mine = mine[~np.isnan(a.rate_mbps[mine])]
-    many, wide = a.streams[mine], a.width_mhz[mine]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        less = np.fmin(1.0, streams / many) * np.fmin(1.0, width_mhz / wide)
-    rate, at = np.unique(a.rate_mbps[mine] * less, return_inverse=True)
-    bad = a.bad[mine]
+    a, mine = air.transmissions, air.transmissions_in(span)
+    rates, many, wide, bad = a.rate_mbps[mine], a.streams[mine], a.width_mhz[mine], a.bad[mine]
+    rated = ~np.isnan(rates)
+    if not rated.all():
+        rates, many, wide, bad = (values[rated] for values in (rates, many, wide, bad))
+    if np.isfinite(streams) or np.isfinite(width_mhz):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = rates * (np.fmin(1.0, streams / many) * np.fmin(1.0, width_mhz / wide))
+    rate, at = numbered_rising(rates)
+    tried = np.bincount(at, minlength=len(rate))
+    unsettled = np.bincount(at[bad < 0], minlength=len(rate))
+    failed = np.bincount(at[bad > 0], minlength=len(rate))
+    # `fmax.reduce` ignores NaN where there is a number.
+    most, widest = np.fmax.reduce(many, initial=np.nan), np.fmax.reduce(wide, initial=np.nan)
     return RateUse(
         rate=rate,
-        tried=np.bincount(at, minlength=len(rate)),
-        settled=np.bincount(at, bad >= 0, len(rate)),
-        good=np.bincount(at, bad == 0, len(rate)),
-        streams=float(np.nanmax(many)) if (~np.isnan(many)).any() else 1.0,
-        width_mhz=float(np.nanmax(wide)) if (~np.isnan(wide)).any() else 20.0,
+        tried=tried,
+        settled=tried - unsettled,
+        good=tried - unsettled - failed,
+        streams=1.0 if np.isnan(most) else float(most),
+        width_mhz=20.0 if np.isnan(widest) else float(widest),
     )
 
 
@@ -116,7 +122,7 @@ def best_steady_rate(rate: Array, bad: Array, airtime_us: Array, *, limit: int, 
         Transmissions from which a chance of success is taken.
     """
     known = (bad >= 0) & ~np.isnan(rate)
-    rates, at = np.unique(rate[known], return_inverse=True)
+    rates, at = numbered_rising(rate[known])
     tried = np.bincount(at, minlength=len(rates))
     good = np.bincount(at, bad[known] == 0, len(rates))
     length = np.bincount(at, airtime_us[known], len(rates)) / np.maximum(tried, 1)

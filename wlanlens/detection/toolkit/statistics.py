@@ -1,8 +1,18 @@
-"""Tail probabilities of distributions. From scipy.special, on which scipy.stats is built: it loads four times faster."""
+"""Tail probabilities of distributions. From scipy.special, on which scipy.stats is built: it loads four times faster.
+
+Loading it still takes a seventh of a second, a tenth of the analysis of a million frames: sums of few terms need none of it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import count
+
+#: Most successes or events of which the terms below are summed one by one.
+_FEW = 64
+#: Least logarithm of the chance of no success or event at which the sum begins: below it, numbers are not of full precision.
+_LEAST_LOG = -700.0
 
 
 def binomial_tail(successes: int, trials: int, chance: float) -> float:
@@ -19,9 +29,30 @@ def binomial_tail(successes: int, trials: int, chance: float) -> float:
         return 1.0
     if successes > trials or chance <= 0.0:
         return 0.0
+    none = trials * math.log1p(-chance)
+    if successes <= _FEW and none > _LEAST_LOG:
+        odds = chance / (1.0 - chance)
+        return _tail(successes, math.exp(none), ((trials - n) / (n + 1) * odds for n in count()))
     from scipy.special import bdtrc
 
     return float(bdtrc(successes - 1, trials, chance))
+
+
+def _tail(least: int, first: float, ratios: Iterator[float]) -> float:
+    """P(X >= least) of counts; `first` is P(X = 0), `ratios` those of each chance to the one before. Of the two tails the smaller one
+    is summed, all terms of which are positive: the sum is as precise as its terms."""
+    term, below = first, 0.0
+    for _ in range(least):
+        below += term
+        term *= next(ratios)
+    if below < 0.5:
+        return 1.0 - below
+    above = 0.0
+    # Beyond the middle each term is smaller than the one before, and so are the ratios.
+    while term > above * 1e-17:
+        above += term
+        term *= next(ratios)
+    return above
 
 
 def binomial_point(successes: int, trials: int, chance: float) -> float:
@@ -35,6 +66,8 @@ def poisson_tail(events: int, mean: float) -> float:
         return 1.0
     if mean <= 0.0:
         return 0.0
+    if events <= _FEW and -mean > _LEAST_LOG:
+        return _tail(events, math.exp(-mean), (mean / (n + 1) for n in count()))
     from scipy.special import pdtrc
 
     return float(pdtrc(events - 1, mean))
@@ -42,9 +75,7 @@ def poisson_tail(events: int, mean: float) -> float:
 
 def normal_tail(z: float) -> float:
     """P(Z >= z) of a standard normal variable."""
-    from scipy.special import ndtr
-
-    return float(ndtr(-z))
+    return math.erfc(z / math.sqrt(2.0)) / 2.0
 
 
 def variance_ratio_tail(ratio: float, freedom: int) -> float:

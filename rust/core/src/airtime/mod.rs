@@ -5,10 +5,13 @@
 //! if MPDUs were missed the sum is smaller. If only the L-SIG gives the duration (several users), the
 //! first MPDU has all of it.
 
+mod columns;
 mod idle;
 mod stamps;
 pub mod sums;
+pub mod trials;
 pub mod txtime;
+pub mod vectors;
 
 use crate::frame::Frame;
 use crate::limits;

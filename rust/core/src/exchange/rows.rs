@@ -14,6 +14,8 @@ use crate::table::frames::text;
 
 /// Rows converted to columns at a time: few enough to stay in the first-level cache.
 const BLOCK: usize = 64;
+/// Rows that a batch usually has at most: exchanges of frames before the batch end in it, too.
+const RESERVED: usize = limits::BATCH_ROWS / 8 * 9;
 
 #[derive(Debug)]
 struct Row {
@@ -49,7 +51,7 @@ impl Rows {
     /// Append one exchange.
     pub fn push(&mut self, e: &Exchange, outcome: Outcome, queue: &Queue, stations: &mut Stations) {
         if self.len == 0 {
-            self.columns.reserve(limits::BATCH_ROWS);
+            self.columns.reserve(RESERVED);
             self.block.reserve(BLOCK);
         }
         // Stations begin with batch 0.

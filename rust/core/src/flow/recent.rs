@@ -44,6 +44,10 @@ pub struct RecentPackets {
     times: [i64; ON_WIRE],
     next: u8,
     air: VecDeque<AirCopy>,
+    /// Of each of these, in the same order, what a copy of it has in common with it: numbers of 32 bits, of which four are compared at
+    /// once.
+    air_ids: VecDeque<u32>,
+    air_prints: VecDeque<u32>,
     /// The packets before these, for copies that a second tap delays.
     older: VecDeque<Older>,
     /// The delay of the latest such copy and its fingerprint, and how many different packets in a row had this delay.
@@ -84,6 +88,16 @@ pub fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
     let sack = u64::from(tcp.sack[0].0) << 32 | u64::from(tcp.sack[0].1);
     let d = (u64::from(p.ip_id.unwrap_or(0)) ^ sack.rotate_left(17)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (a ^ b.rotate_left(13) ^ c.rotate_left(29) ^ d.rotate_left(43)) | 1
+}
+
+/// A number that is the same for two copies of one packet in one MPDU, and hardly ever for others.
+fn air_id(mpdu: &Mpdu, ip_id: Option<u32>, seq: u32) -> u32 {
+    let [a, b, c, d, e, f] = mpdu.ta;
+    let ta = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+    let number = u64::from(mpdu.seq_ctl) << 48 | u64::from(mpdu.tid) << 40;
+    let packet = u64::from(ip_id.unwrap_or(0)) << 32 | u64::from(seq);
+    let id = (ta ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ packet.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (id >> 32) as u32
 }
 
 impl RecentPackets {
@@ -152,25 +166,34 @@ impl RecentPackets {
     /// IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, so the same MPDU. The IP ID separates the
     /// packets of an A-MSDU; other fields may differ if one copy has bit errors.
     fn heard(&mut self, mpdu: &Mpdu, print: u64, ip_id: Option<u32>, seq: u32) -> Option<Transmission> {
-        let found = self.air.iter().rev().find_map(|h| {
-            let same = h.mpdu.ta == mpdu.ta && h.mpdu.seq_ctl == mpdu.seq_ctl && h.mpdu.tid == mpdu.tid;
-            match () {
-                () if same && h.ip_id == ip_id && h.seq == seq => Some(Transmission::MacCopy),
-                // The same packet on another hop.
-                () if h.print == print && h.mpdu.ta != mpdu.ta => Some(Transmission::CaptureDuplicate),
-                () => None,
-            }
-        });
+        let (id, half) = (air_id(mpdu, ip_id, seq), (print >> 32) as u32);
+        let found = if self.air_ids.contains(&id) || self.air_prints.contains(&half) {
+            self.air.iter().rev().find_map(|h| {
+                let same = h.mpdu.ta == mpdu.ta && h.mpdu.seq_ctl == mpdu.seq_ctl && h.mpdu.tid == mpdu.tid;
+                match () {
+                    () if same && h.ip_id == ip_id && h.seq == seq => Some(Transmission::MacCopy),
+                    // The same packet on another hop.
+                    () if h.print == print && h.mpdu.ta != mpdu.ta => Some(Transmission::CaptureDuplicate),
+                    () => None,
+                }
+            })
+        } else {
+            None
+        };
         if self.air.len() >= limits::RECENT_MPDUS {
             self.air.pop_front();
+            self.air_ids.pop_front();
+            self.air_prints.pop_front();
         }
         self.air.push_back(AirCopy { mpdu: *mpdu, print, ip_id, seq });
+        self.air_ids.push_back(id);
+        self.air_prints.push_back(half);
         found
     }
 
     /// Clear it, for an idle connection.
     pub fn compact(&mut self) {
-        self.air = VecDeque::new();
+        (self.air, self.air_ids, self.air_prints) = Default::default();
         self.older = VecDeque::new();
     }
 }

@@ -14,6 +14,9 @@ const BESIDE_NS: u64 = 20_000;
 /// Minimum time between two transmissions of a frame, ns: the ACK timeout and DIFS.
 const ATTEMPT_NS: u64 = 80_000;
 
+/// Rows whose sorting takes much longer than starting a thread.
+const MANY: usize = 1 << 14;
+
 /// Copies that only their order distinguishes.
 struct Ambiguous {
     a: Vec<Place>,
@@ -34,7 +37,9 @@ impl Window<'_> {
         let mut done_a = vec![false; self.a.len()];
         let (mut single, mut ambiguous) = (Vec::new(), Vec::new());
         let mut ids = Ids::default();
-        let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
+        let window = &*self;
+        let (one, other) = (|| window.keys(window.a), || window.keys(window.b));
+        let (keys_a, keys_b) = if window.a.len() < MANY { (one(), other()) } else { at_once(one, other) };
         let (mut i, mut j) = (0, 0);
         while i < keys_a.len() && j < keys_b.len() {
             let key = keys_a[i].0;
@@ -194,6 +199,17 @@ impl Window<'_> {
             }
         }
     }
+}
+
+/// Two results, one of them made in a thread of its own if one can start.
+fn at_once<T: Send>(one: impl Fn() -> T + Sync, other: impl Fn() -> T) -> (T, T) {
+    std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, &one) {
+        Ok(running) => {
+            let made = other();
+            (running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), made)
+        }
+        Err(_) => (one(), other()),
+    })
 }
 
 /// End of the run of equal keys that begins at `from`.

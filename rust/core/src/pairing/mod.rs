@@ -20,6 +20,7 @@ mod window;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
@@ -66,6 +67,27 @@ impl Held {
 
     fn has(&self, row: u64) -> bool {
         self.ended || self.next >= row
+    }
+}
+
+/// The time of rows before the first with a time in their batch.
+const UNTIMED: i64 = i64::MIN;
+
+/// Reads batches for the second reading.
+pub struct Reading {
+    of: Of,
+    shifts: Arc<row::Shifts>,
+}
+
+/// The rows of a batch, by their places in it.
+pub struct ReadRows(Vec<Row>);
+
+impl Reading {
+    /// The rows of a batch of `packets`.
+    pub fn read(&self, batch: &RecordBatch) -> Result<ReadRows, BadColumn> {
+        let mut rows = Vec::with_capacity(batch.num_rows());
+        row::read(batch, 0, UNTIMED, self.of, &self.shifts, |row, _| rows.push(row))?;
+        Ok(ReadRows(rows))
     }
 }
 
@@ -141,24 +163,31 @@ impl Pairing {
         [self.held[0].first(), self.held[1].first()]
     }
 
-    /// Second reading: a batch of `packets`; None when the capture is over.
-    pub fn push(&mut self, side: Side, batch: Option<&RecordBatch>) -> Result<(), BadColumn> {
-        let held = &mut self.held[side as usize];
-        let Some(batch) = batch else {
-            held.ended = true;
-            return Ok(());
-        };
+    /// Second reading: what reads the batches of a capture, in any thread.
+    pub fn reading(&self, side: Side) -> Reading {
         // Rewritten numbers are mapped back to those of the first capture.
-        let none = row::Shifts::default();
-        let shifts = if side == Side::B { &self.outlook.shifts } else { &none };
+        Reading { of: self.of, shifts: if side == Side::B { Arc::clone(&self.outlook.shifts) } else { Arc::default() } }
+    }
+
+    /// Second reading: the rows of the next batch; None when the capture is over.
+    pub fn push(&mut self, side: Side, batch: Option<ReadRows>) {
+        let held = &mut self.held[side as usize];
+        let Some(ReadRows(mut rows)) = batch else {
+            held.ended = true;
+            return;
+        };
         let t = held.rows.last().map_or(0, |row| row.t);
-        held.rows.reserve(batch.num_rows());
-        row::read(batch, held.next, t, self.of, shifts, |row, _| held.rows.push(row))?;
-        held.next += batch.num_rows() as u64;
+        for row in rows.iter_mut() {
+            row.row += held.next;
+            if row.t == UNTIMED {
+                row.t = t;
+            }
+        }
+        held.next += rows.len() as u64;
+        held.rows.append(&mut rows);
         if side == Side::B {
             self.taken.resize(held.rows.len(), false);
         }
-        Ok(())
     }
 
     /// Drop the rows that no window needs any more.

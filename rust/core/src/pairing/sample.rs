@@ -3,6 +3,8 @@
 //! The packets with the lowest key hashes of each capture are kept (bottom-k sampling), so that a packet kept of one is also
 //! kept of the other if it is there, for captures of any length.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::buckets::ordered;
@@ -149,7 +151,7 @@ pub struct Outlook {
     /// Routers between the taps do not change IP IDs.
     pub ids_kept: bool,
     /// Sequence numbers are rewritten on the path: the difference of those of b, by connection.
-    pub shifts: Shifts,
+    pub shifts: Arc<Shifts>,
     /// Share of all packets that the sample represents, for the smaller capture.
     pub share: f64,
 }
@@ -165,7 +167,7 @@ pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
     (out.lean_tcp, out.lean_other) = (better(true), better(false));
     let plain = count(&a.full, &b.full, true).max(count(&a.lean, &b.lean, true));
     if REWRITTEN * plain < matches(&a.loose, &b.loose).count() {
-        out.shifts = shifts(&a.loose, &b.loose);
+        out.shifts = Arc::new(shifts(&a.loose, &b.loose));
         out.common.extend(matches(&a.loose, &b.loose).map(|(x, y)| common(x, y)));
     }
     let (mut told, mut same) = (0usize, 0usize);

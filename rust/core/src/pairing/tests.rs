@@ -55,7 +55,8 @@ fn met(of: Of, sides: [Vec<RecordBatch>; 2]) -> (Vec<Pair>, usize) {
     let (mut out, mut most, mut more) = (Vec::new(), 0, true);
     while more {
         while let Some(side) = work.wants() {
-            work.push(side, sides[side as usize].get(next[side as usize])).expect("whole batches");
+            let batch = sides[side as usize].get(next[side as usize]);
+            work.push(side, batch.map(|b| work.reading(side).read(b).expect("whole batches")));
             next[side as usize] += 1;
         }
         most = most.max(work.held.iter().map(|h| h.rows.len()).sum());

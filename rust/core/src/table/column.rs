@@ -308,6 +308,7 @@ impl<T: Copy> ListCol<T> {
 
     pub fn reserve(&mut self, rows: usize) {
         self.offsets.reserve(rows);
+        self.values.reserve(rows);
     }
 
     #[inline]

@@ -3,7 +3,6 @@
 //! Where a frame's exchange is known, a transmission that failed is a retry and the one that arrived counts for what the
 //! frame is; where it is not known, the Retry bit decides.
 
-mod columns;
 mod pending;
 mod purpose;
 mod slices;
@@ -18,8 +17,8 @@ use arrow_array::types::{Float64Type, Int64Type, Int8Type, UInt16Type, UInt32Typ
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
+use super::columns::{Flags, Numbers, Texts};
 use crate::pairing::BadColumn;
-use columns::{Flags, Numbers, Texts};
 use pending::{Pending, Waiting, FAILED};
 use purpose::{DAMAGED, DELIVERED, GROUP};
 use stations::{REST, UNNAMED};
@@ -140,6 +139,7 @@ impl Sums {
         let networks: Vec<Option<u32>> = bssid.values.iter().map(|address| self.stations.known(address)).collect();
         let network = bssid.looked_up(networks, None);
 
+        let mut same_channel = None;
         for (i, damaged) in damaged.into_iter().enumerate() {
             let group = group(i);
             let base = match of_subtype(i).unwrap_or_else(|| of_type(i)) {
@@ -156,10 +156,11 @@ impl Sums {
             counts.damaged += u64::from(damaged);
             counts.encrypted += u64::from(!damaged && protected(i));
             counts.data_frames += u64::from(data);
-            if let Some(mhz) = channel.get(i) {
-                if self.channels.len() < CHANNELS || self.channels.contains_key(&mhz) {
-                    *self.channels.entry(mhz).or_default() += 1;
-                }
+            // A sniffer stays on one channel: its frames are counted at once.
+            match (channel.get(i), &mut same_channel) {
+                (Some(mhz), Some((latest, frames))) if *latest == mhz => *frames += 1,
+                (Some(mhz), latest) => count_channel(&mut self.channels, latest.replace((mhz, 1))),
+                (None, _) => {}
             }
 
             let number = numbers[if damaged { unnamed } else { ta.keys[i] } as usize];
@@ -199,6 +200,7 @@ impl Sums {
                 self.slices.add(t_ns.get(i), base, airtime_ns);
             }
         }
+        count_channel(&mut self.channels, same_channel);
         if self.waiting() > self.limits.pending {
             self.settle(self.limits.pending / 2);
         }
@@ -279,6 +281,15 @@ impl Sums {
             stations.sums[frame.station as usize].settle(purpose, frame.airtime_ns);
             slices.add(frame.t_ns, purpose, frame.airtime_ns);
         });
+    }
+}
+
+/// Count frames on a channel, unless too many channels are told apart.
+fn count_channel(channels: &mut FxHashMap<u16, u64>, more: Option<(u16, u64)>) {
+    if let Some((mhz, frames)) = more {
+        if channels.len() < CHANNELS || channels.contains_key(&mhz) {
+            *channels.entry(mhz).or_default() += frames;
+        }
     }
 }
 

@@ -34,13 +34,13 @@ impl Slices {
     pub fn add(&mut self, t_ns: Option<i64>, purpose: u8, airtime_ns: i64) {
         let Some(t_ns) = t_ns.filter(|t| *t >= 0 && airtime_ns >= 0) else { return };
         let t_ns = t_ns.min(MOST_NS);
-        while (t_ns + airtime_ns) / self.width_ns >= SLICES as i64 {
+        while (t_ns + airtime_ns) >> self.shift() >= SLICES as i64 {
             self.widen();
         }
-        let (mut at, purpose) = ((t_ns / self.width_ns) as usize, usize::from(purpose));
+        let (mut at, purpose) = ((t_ns >> self.shift()) as usize, usize::from(purpose));
         self.slices[at].frames[purpose] += 1;
         // A frame fills the rest of its slice, then the next one, so that no slice holds more than its own length.
-        let (mut left_ns, mut room_ns) = (airtime_ns, self.width_ns - t_ns % self.width_ns);
+        let (mut left_ns, mut room_ns) = (airtime_ns, self.width_ns - (t_ns & (self.width_ns - 1)));
         loop {
             let part_ns = left_ns.min(room_ns);
             self.slices[at].ns[purpose] += part_ns;
@@ -50,6 +50,11 @@ impl Slices {
             }
             (at, room_ns) = (at + 1, self.width_ns);
         }
+    }
+
+    /// Widths are powers of two: a shift takes a tenth of the time of a division.
+    fn shift(&self) -> u32 {
+        self.width_ns.trailing_zeros()
     }
 
     fn widen(&mut self) {

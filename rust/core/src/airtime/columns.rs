@@ -1,4 +1,4 @@
-//! The columns of `frames` and `exchanges` that the sums need.
+//! Columns of `frames` and `exchanges`, read row by row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType, Int32Type, Int8Type};
