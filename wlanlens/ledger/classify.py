@@ -183,7 +183,7 @@ def _still_open(intervals: pa.Table, recoveries: pa.Table, rtt: Array) -> Array:
     last = recoveries.filter(pc.equal(recoveries.column("ended_by").cast("string"), "capture_end"))
     length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
     lasts = (rtt > 0) & (length >= rtt) & (filled(intervals.column("acked_bytes")) == 0)
-    return lasts & _in_recovery(intervals, last, spurious=None)
+    return np.asarray(lasts & _in_recovery(intervals, last, spurious=None))
 
 
 def _keys(*parts: pa.Table) -> list[Array]:
