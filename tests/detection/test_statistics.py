@@ -37,6 +37,12 @@ def test_the_probability_of_one_count_bounds_the_tail() -> None:
         assert binomial_point(successes, 12, 0.2) <= binomial_tail(successes, 12, 0.2) * (1 + 1e-12)
 
 
+def test_one_count_of_many_trials() -> None:
+    # The middle of 2000 fair trials: 1 / sqrt(pi n / 2), by Stirling.
+    assert binomial_point(1000, 2000, 0.5) == pytest.approx(1 / np.sqrt(np.pi * 1000), rel=1e-3)
+    assert binomial_point(1000, 2000, 0.0) == binomial_point(1000, 2000, 1.0) == 0.0
+
+
 @pytest.mark.parametrize(
     ("events", "mean", "p"), [(0, 2.0, 1), (1, 2.0, 0.864665), (5, 2.0, 0.052653), (3, 0.0, 0), (600, 500.0, 7.785e-6)]
 )

@@ -49,7 +49,7 @@ def test_written_tables_are_read_back(tmp_path: Path) -> None:
     assert [batch.schema.names for batch in flows] == [["flow"]] * len(batches)
 
 
-def test_rising_columns_are_packed_and_others_compressed_but_for_random_ones(tmp_path: Path) -> None:
+def test_rising_columns_are_packed_and_others_compressed_but_for_enums_and_random_ones(tmp_path: Path) -> None:
     capture, thread = wl.open(SAMPLE), WriterThread()
     with Output(tmp_path / "out") as output:
         writer = ParquetWriter(output, thread, "packets")
@@ -64,7 +64,8 @@ def test_rising_columns_are_packed_and_others_compressed_but_for_random_ones(tmp
     thread.stop()
     packed = {name for name, column in columns.items() if "DELTA_BINARY_PACKED" in column.encodings}
     assert packed == {"packet", "time", "t_ns", "flow", "ip_id"}
-    assert {name for name, column in columns.items() if column.compression == "UNCOMPRESSED"} == packed | {"tcp_seq"}
+    plain = packed | {"tcp_seq", "direction", "stop", "stop_layer"}
+    assert {name for name, column in columns.items() if column.compression == "UNCOMPRESSED"} == plain
     assert "tcp_sack.list.element.left" in columns
 
 

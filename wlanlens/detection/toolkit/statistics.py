@@ -13,6 +13,8 @@ from itertools import count
 _FEW = 64
 #: Least logarithm of the chance of no success or event at which the sum begins: below it, numbers are not of full precision.
 _LEAST_LOG = -700.0
+#: A whole number that is still a float.
+_MOST_WAYS = 1 << 1000
 
 
 def binomial_tail(successes: int, trials: int, chance: float) -> float:
@@ -57,7 +59,11 @@ def _tail(least: int, first: float, ratios: Iterator[float]) -> float:
 
 def binomial_point(successes: int, trials: int, chance: float) -> float:
     """P(X = successes): a lower bound of `binomial_tail` that needs no scipy."""
-    return math.comb(trials, successes) * chance**successes * (1.0 - chance) ** (trials - successes)
+    ways = math.comb(trials, successes)
+    if ways < _MOST_WAYS or not 0.0 < chance < 1.0:
+        return min(ways, _MOST_WAYS) * chance**successes * (1.0 - chance) ** (trials - successes)
+    # More ways than a float holds.
+    return math.exp(math.log(ways) + successes * math.log(chance) + (trials - successes) * math.log1p(-chance))
 
 
 def poisson_tail(events: int, mean: float) -> float:
