@@ -169,7 +169,9 @@ def by_subject(
 def true_ledger(
     facts: Truth, taps: tuple[str, ...] = (), last: Mapping[str, int] | None = None
 ) -> dict[str, dict[str, int]]:
-    """The true ledger by direction; of taps, from the first packet on that they see: none shows what was before. `last`: up to then."""
+    """The true ledger by direction; of taps, from when the first packet was sent that they see: none shows what was before. `last`: up
+    to then.
+    """
     return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps), last)
 
 
@@ -187,24 +189,29 @@ def last_passed(trace: Trace) -> dict[str, int]:
 
 
 def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
-    """When the first packet of each direction's connection passes the tap at a host: of several taps, at its sender."""
+    """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender.
+
+    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all.
+    """
     t_end = integers(facts.packets.column("t_end_ns"))
     arrived = coded(facts.packets.column("fate"), ("delivered",)) == 0
     tapped = integers(facts.packets.column("t_tap_ns"), -1)
+    made = integers(facts.packets.column("t_made_ns"))
     back = coded(facts.packets.column("direction"), ("a2b", "b2a")) == 1
     flow = integers(facts.packets.column("flow"))
     out: dict[str, int] = {}
     # A packet passes the tap of its sender, and that of the host where it arrives.
     for at_server in (False, True):
         seen = np.where(back == at_server, np.where(tapped >= 0, tapped, _NEVER), np.where(arrived, t_end, _NEVER))
-        first = np.full(len(facts.world.flows), _NEVER)
-        np.minimum.at(first, flow, seen)
-        for number, t in enumerate(first.tolist()):
+        order = np.argsort(seen, kind="stable")
+        numbers, first = np.unique(flow[order], return_index=True)
+        for number, at in zip(numbers.tolist(), order[first].tolist(), strict=True):
             for direction in ("a2b", "b2a"):
                 subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
                 where = place(facts, taps, subject) if taps else ""
-                if t < _NEVER and ((where in ("sender", "together") and mine) or (where == "receiver" and not mine)):
-                    out[subject] = t
+                seen_here = (where in ("sender", "together") and mine) or (where == "receiver" and not mine)
+                if seen[at] < _NEVER and seen_here:
+                    out[subject] = int(made[at])
     return out
 
 
