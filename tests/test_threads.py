@@ -48,9 +48,13 @@ def test_an_analysis_ends_whichever_thread_does_not_start(
         command = [sys.executable, "-c", WITHOUT_MEMORY, str(number), out, *paths]
         said.append(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
         if said[-1].startswith("done"):
-            break
+            assert (Path(out) / "report.html").exists()
+            if int(said[-1].split()[1]) < number:
+                break
     assert len(said) > 5
-    assert all(line.startswith("error") for line in said[:-1])
+    # The thread that imports the report ahead only saves time.
+    assert sum(line.startswith("done") for line in said[:-1]) <= 1
+    assert all(line.startswith(("error", "done")) for line in said)
     assert said[-1].startswith("done")
 
 
