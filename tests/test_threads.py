@@ -42,20 +42,27 @@ def test_an_analysis_ends_whichever_thread_does_not_start(
     taps: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     paths = [str(SAMPLES / f"usb_ack_holding.{tap}.pcap") for tap in taps]
-    said = []
+    said, findings = [], set()
     for number in range(1, 30):
-        out = str(tmp_path_factory.mktemp("out"))
-        command = [sys.executable, "-c", WITHOUT_MEMORY, str(number), out, *paths]
+        out = tmp_path_factory.mktemp("out")
+        command = [sys.executable, "-c", WITHOUT_MEMORY, str(number), str(out), *paths]
         said.append(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
         if said[-1].startswith("done"):
-            assert (Path(out) / "report.html").exists()
+            assert sorted(path.name for path in out.iterdir()) == [
+                "analysis.json",
+                "findings.json",
+                "report.html",
+                "tables",
+            ]
+            findings.add((out / "findings.json").read_text())
             if int(said[-1].split()[1]) < number:
                 break
-    assert len(said) > 5
-    # The thread that imports the report ahead only saves time.
-    assert sum(line.startswith("done") for line in said[:-1]) <= 1
-    assert all(line.startswith(("error", "done")) for line in said)
     assert said[-1].startswith("done")
+    # Without a thread that only saves time, or that shares its work with another, the analysis is whole.
+    assert len(findings) == 1
+    ended = [line for line in said if line.startswith("error")]
+    assert all(line.startswith(("error", "done")) for line in said)
+    assert len(ended) > len(said) / 2 > 2
 
 
 def test_jobs_are_done_in_order_and_their_errors_are_raised() -> None:
