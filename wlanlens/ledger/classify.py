@@ -97,7 +97,7 @@ def assign(
     if late.any():
         path = categories == CATEGORIES.index("path")
         mine = np.flatnonzero(path & late & ~full & _queued(intervals, directions, rtt))
-        length = filled(intervals.column("t_end_ns"))[mine] - filled(intervals.column("t_start_ns"))[mine]
+        length = _lengths(intervals)[mine]
         # Of each round trip the least one is the path's own.
         queued[mine] = (length * (1 - minimum[mine] / rtt[mine])).astype(np.int64)
     return categories, queued
@@ -119,8 +119,7 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:
     """Intervals in which as much was acknowledged in a time as while the flow filled the path, at its fastest: a larger window
     would be no faster."""
-    length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
-    rate = filled(intervals.column("acked_bytes")) / np.maximum(length, 1)
+    rate = filled(intervals.column("acked_bytes")) / np.maximum(_lengths(intervals), 1)
     fastest = directions.reduce(np.where(full, rate, 0), np.maximum)
     return np.asarray((fastest > 0) & (rate >= (1 - pace.SAME_SHARE) * fastest))
 
@@ -133,6 +132,11 @@ def limited(intervals: pa.Table) -> Array:
 
 def _replace(categories: Array, which: Array, old: str, new: str) -> None:
     categories[which & (categories == CATEGORIES.index(old))] = CATEGORIES.index(new)
+
+
+def _lengths(intervals: pa.Table) -> Array:
+    """How long each interval lasts, ns."""
+    return np.asarray(filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns")))
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
@@ -181,7 +185,7 @@ def _still_open(intervals: pa.Table, recoveries: pa.Table, rtt: Array) -> Array:
     import pyarrow.compute as pc
 
     last = recoveries.filter(pc.equal(recoveries.column("ended_by").cast("string"), "capture_end"))
-    length = filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns"))
+    length = _lengths(intervals)
     lasts = (rtt > 0) & (length >= rtt) & (filled(intervals.column("acked_bytes")) == 0)
     return np.asarray(lasts & _in_recovery(intervals, last, spurious=None))
 
@@ -288,7 +292,7 @@ def _queued(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     A queue grows and drains. A delay that stays as it is to the end is the path's own.
     """
     order, rank = directions.order, directions.rank
-    length = (filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns")))[order]
+    length = _lengths(intervals)[order]
     none = np.int64(2**40)
     known = np.where(rtt[order] < 0, none, np.minimum(rtt[order], none))
     # Other connections of the two hosts may have found the path without the queue.

@@ -193,6 +193,8 @@ def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
 
     What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all.
     """
+    if not taps:
+        return {}
     t_end = integers(facts.packets.column("t_end_ns"))
     arrived = coded(facts.packets.column("fate"), ("delivered",)) == 0
     tapped = integers(facts.packets.column("t_tap_ns"), -1)
@@ -208,7 +210,7 @@ def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
         for number, at in zip(numbers.tolist(), order[first].tolist(), strict=True):
             for direction in ("a2b", "b2a"):
                 subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
-                where = place(facts, taps, subject) if taps else ""
+                where = place(facts, taps, subject)
                 seen_here = (where in ("sender", "together") and mine) or (where == "receiver" and not mine)
                 if seen[at] < _NEVER and seen_here:
                     out[subject] = int(made[at])
