@@ -33,7 +33,7 @@ BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
 
 def causes(categories: Mapping[str, int]) -> tuple[list[Cause], bool]:
     """The causes that are named, the costliest first, each with its ns, its words and its categories; and whether the
-    application limited the flow."""
+    application limited the flow: for most of the time, or for a stated share where no cause took one."""
     lifetime, application = sum(categories.values()), categories.get("application", 0)
     idle = bool(lifetime) and application >= lifetime * APPLICATION_SHARE
     every: list[Cause] = [(sum(categories.get(c, 0) for c in group), text, group) for group, text in CAUSES]
@@ -46,4 +46,5 @@ def causes(categories: Mapping[str, int]) -> tuple[list[Cause], bool]:
     if idle:
         least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
         named = [c for c in named if c[0] >= least]
-    return named, idle
+    stated = lifetime * STATED_SHARE
+    return named, idle or (application >= max(1, stated) and all(ns < stated for ns, _, _ in named))

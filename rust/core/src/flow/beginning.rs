@@ -3,7 +3,9 @@
 use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
-use super::pair_times::PairTimes;
+use super::output::Out;
+use super::tap::{by_handshake, Tap};
+use super::timer::LEAST_TIMEOUT_NS;
 
 /// The first timeout of a SYN.
 pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
@@ -11,19 +13,43 @@ pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
 pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
 
 impl Connection {
+    #[cold]
+    pub fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool, at_once: bool) {
+        let h = &mut self.handshake;
+        if syn {
+            h.opening(t, ack);
+        } else if !self.handshake_done {
+            if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
+                h.ack = Some(t);
+                // The time between two SYN+ACKs is a timer, not a path.
+                let whole = h.parts().filter(|_| at_once).map(|(to_b, to_a)| to_b.saturating_add(to_a));
+                for sender in &mut self.senders {
+                    sender.rtt_whole = whole;
+                    let tap = by_handshake(h, sender.reverse);
+                    sender.near_receiver = tap == Some(Tap::NearReceiver);
+                    sender.near_sender = tap == Some(Tap::NearSender);
+                    sender.loop_syn = h.longest_loop(sender.reverse);
+                }
+            }
+            self.handshake_done = true;
+        }
+    }
+
     /// The first data of a direction: its intervals start with the connection.
     #[cold]
-    pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64, pairs: &mut PairTimes) {
+    pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64, out: &mut Out<'_>) {
         for sender in &mut self.senders {
-            sender.pair_least = pairs.least(sender.pair, sender.measured_least());
+            sender.pair_least = out.pairs.least(sender.pair, sender.measured_least());
         }
         // What goes on from the tap to this sender and comes back is data, or ACKs, of its peer.
         let back = self.senders[usize::from(!reverse)].pair;
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;
+        let least = out.hosts.loop_ns(sender.host, sender.longest_loop());
+        sender.at_host = least <= TICK_NS;
         sender.follow_view();
-        sender.pair_loop = pairs.least(back, sender.loop_ns());
+        sender.pair_loop = out.pairs.least(back, sender.loop_ns());
         let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,
@@ -65,10 +91,28 @@ impl Connection {
             // Away from the sender: its SYN's timer has expired meanwhile (RFC 6298 section 2.1), and the copies have not come here.
             // A sender near the tap answers the SYN+ACK at once; if it seems not to, it is not near, or the SYN+ACK was lost after the tap.
             let unheard = !reverse && self.handshake.answered.is_some_and(|t| done - t >= SYN_TIMEOUT_NS);
-            let silent = (!sender.near_sender || unheard) && done - timeline.now() >= SYN_TIMEOUT_NS;
-            timeline.pass(piece(done, if silent { State::Undecided } else { State::Handshake }));
-            if sender.near_sender && !reverse {
+            let at_tap = sender.is_at_tap();
+            let silent = (!at_tap || unheard) && done - timeline.now() >= SYN_TIMEOUT_NS;
+            // A sender at the tap answers a SYN+ACK at once: what passes later waited in its host's queue, above the tap. In a shorter wait no
+            // timer of lost data expires.
+            let answered = self.handshake.answered.filter(|at| at_tap && !reverse && *at <= done);
+            if let Some(at) = answered {
+                out.hosts.note_delay(sender.host, done, done - at);
+            }
+            let opened = match answered {
+                Some(at) if done - at > rest_ns && (t - at < LEAST_TIMEOUT_NS || out.busy.delays(at, t)) => {
+                    Some((at, if t - done <= rest_ns { t } else { done }, State::SlowStart))
+                }
+                Some(at) if sender.at_host && done - at >= LEAST_TIMEOUT_NS => Some((at, done, State::Undecided)),
+                _ => None,
+            };
+            let state = if silent && opened.is_none() { State::Undecided } else { State::Handshake };
+            timeline.pass(piece(opened.map_or(done, |o| o.0), state));
+            if at_tap && !reverse {
                 timeline.doubt_answer();
+            }
+            if let Some((_, end, state)) = opened {
+                timeline.pass(piece(end, state));
             }
         }
         let sender = &self.senders[usize::from(reverse)];

@@ -10,7 +10,6 @@ use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::Passed;
-use super::tap::{by_handshake, Tap};
 use super::timer::FIRST_TIMEOUT_NS;
 use super::trigger::LEAST_SYN_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
@@ -293,7 +292,7 @@ impl Connection {
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
-            self.begin_intervals(reverse, t, p.number, rest_ns, out.pairs);
+            self.begin_intervals(reverse, t, p.number, rest_ns, out);
         }
         let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
@@ -322,6 +321,8 @@ impl Connection {
                 let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
                 if me.view.is_some() {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
+                } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), out) {
+                    me.judge_host_queue(&s, peer.mss, &out.busy, &mut timeline);
                 } else if !sends_at_once(me, timeline.rest_ns(), t) {
                     me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
@@ -330,6 +331,9 @@ impl Connection {
                     me.missed_ack(&s, o.is_none(), &mut timeline);
                 } else if o.is_none() && me.released_small(&s, peer.mss) {
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));
+                }
+                if fin && o.is_none() {
+                    timeline.sent_all(me.last_advance.unwrap_or(0));
                 }
             } else if kind == Kind::WindowProbe {
                 timeline.probed = true;
@@ -453,28 +457,6 @@ impl Connection {
         }
     }
 
-    #[cold]
-    fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool, at_once: bool) {
-        let h = &mut self.handshake;
-        if syn {
-            h.opening(t, ack);
-        } else if !self.handshake_done {
-            if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
-                h.ack = Some(t);
-                // The time between two SYN+ACKs is a timer, not a path.
-                let whole = h.parts().filter(|_| at_once).map(|(to_b, to_a)| to_b.saturating_add(to_a));
-                for sender in &mut self.senders {
-                    sender.rtt_whole = whole;
-                    let tap = by_handshake(h, sender.reverse);
-                    sender.near_receiver = tap == Some(Tap::NearReceiver);
-                    sender.near_sender = tap == Some(Tap::NearSender);
-                    sender.loop_syn = h.longest_loop(sender.reverse);
-                }
-            }
-            self.handshake_done = true;
-        }
-    }
-
     /// Keep only what an idle sender may still need.
     pub fn compact(&mut self) {
         for sender in &mut self.senders {
@@ -493,6 +475,7 @@ impl Connection {
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
                 sender.end_view(&mut timeline);
+                timeline.settle_answer(Some(sender.pair_least).filter(|least| *least < i64::MAX));
                 timeline.finish(out.intervals, self.id, reverse);
             }
         }

@@ -72,8 +72,12 @@ pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
 /// Pieces kept while a sender is silent. Above it the oldest are final. A silent sender receives only a few kinds of ACK.
 const OPEN_PIECES: usize = 64;
 
-/// After how long a SYN+ACK is retransmitted: after one timer of 1 s, two, or three (RFC 6298 sections 2.1 and 5.5); or of 3 s (RFC 1122).
-const SYN_TIMERS_NS: [i64; 4] = [1_000_000_000, 3_000_000_000, 7_000_000_000, 9_000_000_000];
+/// After how many seconds a SYN or SYN+ACK is retransmitted: after one timer of 1 s, two, three... (RFC 6298 sections 2.1 and 5.5); or
+/// of 3 s (RFC 1122).
+const SYN_TIMERS_S: [i64; 9] = [1, 3, 7, 9, 15, 21, 31, 45, 63];
+const SECOND_NS: i64 = 1_000_000_000;
+/// A timer of Linux is late by no more than this part: its wheel has 64 places at each level.
+const TIMER_PART: i64 = 64;
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
@@ -118,7 +122,7 @@ impl Timeline {
         self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
         self.since.rtt_count += piece.rtt_count;
         // A short pause is processing or channel access, not an idle application: it counts with the state after it.
-        if piece.state == State::Idle && piece.end - piece.start < self.rest_ns {
+        if matches!(piece.state, State::Idle | State::Handshake) && piece.end - piece.start < self.rest_ns {
             if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
@@ -162,8 +166,8 @@ impl Timeline {
     }
 
     /// Data that passes now had been sent by then, and waited in a queue before the tap.
-    pub fn was_under_way(&mut self, since: i64) {
-        self.rename(since, State::Idle, State::Transfer);
+    pub fn was_under_way(&mut self, since: i64, state: State) {
+        self.rename(since, State::Idle, state);
     }
 
     /// No ACK released data: since its last transmission the sender had nothing more to send, and its window was no limit.
@@ -232,7 +236,7 @@ impl Timeline {
     /// The handshake just passed: its end may be the answer of a timer.
     pub fn doubt_answer(&mut self) {
         let answer = self.open.last().filter(|p| p.state == State::Handshake);
-        self.late_answer = answer.is_some_and(|p| p.end - p.start >= SYN_TIMERS_NS[0]);
+        self.late_answer = answer.is_some_and(|p| p.end - p.start >= SYN_TIMERS_S[0] * SECOND_NS);
     }
 
     /// The first round trip of data, once it is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
@@ -241,13 +245,15 @@ impl Timeline {
         let Some(rtt) = rtt.filter(|_| std::mem::take(&mut self.late_answer)) else { return };
         let Some(i) = self.open.iter().position(|p| p.state == State::Handshake) else { return };
         let p = self.open[i];
-        let by_timer = |timer: &i64| (*timer..=timer.saturating_add(rtt + rtt / 4)).contains(&(p.end - p.start));
-        if rtt * 2 > p.end - p.start || !SYN_TIMERS_NS.iter().any(by_timer) {
+        let after = |timer: i64| p.end - p.start - timer;
+        let by_timer = |timer: &i64| (0..=rtt + rtt / 4 + timer / TIMER_PART).contains(&after(*timer));
+        let Some(timer) = SYN_TIMERS_S.map(|s| s * SECOND_NS).into_iter().rfind(by_timer) else { return };
+        if rtt * 2 > p.end - p.start {
             return;
         }
         let first = i == 0 || self.open[i - 1].state != State::BackoffWait && self.open[i - 1].state != State::RtoWait;
         let state = if first { State::RtoWait } else { State::BackoffWait };
-        let expiry = SYN_TIMERS_NS.iter().rev().find(|timer| by_timer(timer)).map_or(p.end, |timer| p.start + timer);
+        let expiry = p.start + timer;
         self.open[i].start = expiry;
         self.open.insert(i, Piece { end: expiry, state, packets: 0, acked: 0, rtt_sum: 0, rtt_count: 0, ..p });
     }

@@ -18,6 +18,7 @@ mod flow_row;
 mod handshake;
 mod hidden;
 mod host_ids;
+mod host_queue;
 mod intervals;
 mod ip_order;
 mod kinds;
@@ -57,6 +58,7 @@ use self::counters::ConnectionCounters;
 use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
 use self::host_ids::{HostIds, Places};
+use self::host_queue::{Busy, HostQueues};
 use self::output::Out;
 use self::pair_times::PairTimes;
 use self::rows::SegmentBlocks;
@@ -116,6 +118,7 @@ pub struct Tracker {
     slab: Vec<Option<Box<Entry>>>,
     host_ids: HostIds,
     pairs: PairTimes,
+    hosts: HostQueues,
     free: Vec<usize>,
     next_flow: u32,
     segments: SegmentBlocks,
@@ -144,15 +147,15 @@ impl Tracker {
     /// Process one packet; returns its connection if it is TCP.
     pub fn observe(&mut self, p: &Packet, start_ns: i64) -> Option<FlowId> {
         self.last_ns = p.time_ns.or(self.last_ns);
+        let t_ns = p.time_ns.and_then(|t| t.checked_sub(start_ns));
+        self.last_t = self.last_t.max(t_ns.unwrap_or(self.last_t));
         let Some(tcp) = p.tcp.as_ref() else {
-            if p.ip_id.is_some() {
-                self.host_ids.observe(HostIds::places(p.src, p.dst), u32::MAX, p.ip_id);
-            }
+            let places = HostIds::places(p.src, p.dst);
+            self.host_ids.observe(places, u32::MAX, p.ip_id);
+            self.hosts.observe(places[0], self.last_t, p.wire_bytes);
             return None;
         };
         let (src, dst): (End, End) = ((p.src, p.src_port?), (p.dst, p.dst_port?));
-        let t_ns = p.time_ns.and_then(|t| t.checked_sub(start_ns));
-        self.last_t = self.last_t.max(t_ns.unwrap_or(self.last_t));
         let from_high = src > dst;
         let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
 
@@ -181,14 +184,17 @@ impl Tracker {
         if known != Some(slot) {
             self.latest = Some((key, slot));
         }
-        let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, pairs, .. } = self;
+        let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, pairs, hosts, last_t, .. } =
+            self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
         let id = entry.connection.id;
         entry.counters.observe(p, tcp, reverse);
-        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs };
+        let places = entry.places[usize::from(from_high)];
+        let busy = hosts.observe(places[0], *last_t, p.wire_bytes);
+        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
         let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
-        let shared_ids = host_ids.observe(entry.places[usize::from(from_high)], user, p.ip_id);
+        let shared_ids = host_ids.observe(places, user, p.ip_id);
         entry.connection.observe(p, tcp, reverse, t_ns, shared_ids, &mut out);
         entry.packets += 1;
         if is_open_row(entry.packets) {
@@ -216,6 +222,9 @@ impl Tracker {
             sender.pair = pairs[usize::from(swapped) ^ i];
         }
         let places = [HostIds::places(low, high), HostIds::places(high, low)];
+        for (i, sender) in connection.senders.iter_mut().enumerate() {
+            sender.host = places[usize::from(swapped) ^ i][0];
+        }
         let counters = ConnectionCounters::default();
         let entry = Some(Box::new(Entry { connection, counters, key, swapped, places, packets: 0 }));
         let slot = match self.free.pop() {
@@ -241,8 +250,9 @@ impl Tracker {
         self.index.remove(&entry.key);
         self.latest = None;
         self.free.push(slot);
-        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, pairs, .. } = self;
-        let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes, pairs };
+        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, pairs, hosts, .. } = self;
+        let (flow, busy) = (entry.connection.id, Busy::UNKNOWN);
+        let mut out = Out { flow, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
         entry.connection.finish(&mut out);
         flows.push(&entry.connection, &entry.counters, entry.ends(), why, self.last_ns);
     }

@@ -1,5 +1,6 @@
 //! The tables to which a connection writes its facts.
 
+use super::host_queue::{Busy, HostQueues};
 use super::pair_times::PairTimes;
 use super::rows::SegmentBlocks;
 use crate::notes::Notes;
@@ -14,4 +15,7 @@ pub struct Out<'a> {
     pub intervals: &'a mut IntervalRows,
     pub notes: &'a mut Notes,
     pub pairs: &'a mut PairTimes,
+    pub hosts: &'a mut HostQueues,
+    /// Of the host of the packet.
+    pub busy: Busy,
 }

@@ -180,6 +180,8 @@ pub struct SenderState {
     pub options_cut: bool,
     pub near_receiver: bool,
     pub near_sender: bool,
+    /// Another connection shows that the tap is at this host.
+    pub at_host: bool,
     pub answered: bool,
     /// Slow start has ended.
     pub start_over: bool,
@@ -276,6 +278,8 @@ pub struct SenderState {
     pub pair_now: i64,
     /// The same from the tap to this sender and back, at a tap away from it.
     pub pair_loop: i64,
+    /// The place of this host in `HostQueues`.
+    pub host: u16,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
     /// In slow start: a time of the latest round trip, and the largest flight then.

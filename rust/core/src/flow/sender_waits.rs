@@ -3,8 +3,10 @@
 use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
 use super::connection::MOST_ACK_DELAY_NS;
+use super::host_queue::Busy;
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
+use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::{Lone, SenderView};
@@ -13,13 +15,44 @@ use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
 
 impl SenderState {
-    /// From the tap to this sender and back, where the tap is away from it.
-    pub fn loop_ns(&self) -> Option<i64> {
-        let known = match (self.loop_syn, self.loop_least) {
+    /// From the tap to this sender and back, at most.
+    pub fn longest_loop(&self) -> Option<i64> {
+        match (self.loop_syn, self.loop_least) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
-        };
-        known.filter(|_| !self.near_sender || self.sniffed)
+        }
+    }
+
+    /// The same where the tap is away from it.
+    pub fn loop_ns(&self) -> Option<i64> {
+        self.longest_loop().filter(|_| !self.is_at_tap())
+    }
+
+    /// At its host, new data passes late after the ACK of everything that released it, and other packets of the host passed meanwhile: the
+    /// data waited in the host's queue, which is above the tap.
+    pub fn waited_in_host(&self, s: &Sent, rest_ns: i64, out: &mut Out<'_>) -> bool {
+        let Some(asked) = self.last_ack.filter(|_| self.is_at_tap() && s.start == self.una) else { return false };
+        let delay = s.t - asked;
+        let waited = delay > rest_ns.max(REACTION_SLACK_NS) && out.busy.delays(asked, s.t);
+        if waited || delay <= rest_ns {
+            out.hosts.note_delay(self.host, s.t, delay);
+        }
+        waited
+    }
+
+    /// The tap is at its host: an ACK that passed has reached it, whenever its answer passes.
+    pub fn is_at_tap(&self) -> bool {
+        (self.near_sender || self.at_host) && !self.sniffed
+    }
+
+    /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
+    pub fn judge_host_queue(&self, s: &Sent, peer_mss: Option<u16>, busy: &Busy, timeline: &mut Timeline) {
+        let state = if self.start_over { State::Transfer } else { State::SlowStart };
+        timeline.was_under_way(self.last_advance.unwrap_or(s.t), state);
+        let shared = self.last_ack.is_some_and(|asked| !busy.has_no_pause(asked));
+        if shared || self.released_small(s, peer_mss) {
+            timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
+        }
     }
 
     /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in
@@ -28,7 +61,7 @@ impl SenderState {
         let older = self.peer_tsval.zip(echo).is_some_and(|(latest, echo)| newer(latest, echo));
         let late = t - self.peer_tsval_at > self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
         if let (true, Some(since)) = (older && late && !self.peer_waits, self.last_advance) {
-            timeline.was_under_way(since);
+            timeline.was_under_way(since, State::Transfer);
         }
     }
 

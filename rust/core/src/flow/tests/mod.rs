@@ -3,6 +3,7 @@
 mod admission;
 mod away;
 mod hidden;
+mod host_queue;
 mod hostile;
 mod numbers;
 mod proofs;

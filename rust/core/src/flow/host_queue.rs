@@ -1,0 +1,115 @@
+//! Since when a host's interface has been sending without a pause: meanwhile its packets waited in its own queue, and reached the tap later.
+//!
+//! Linux hands a packet to its taps when the interface takes it from the queue: `dev_hard_start_xmit` after the queueing discipline.
+
+use super::intervals::TICK_NS;
+use crate::limits;
+
+/// Bytes of a frame that the capture does not hold: preamble, check sequence and gap of Ethernet (IEEE 802.3 clause 4.4.2). Other links
+/// have other ones: only a packet that is long beside them shows the pace.
+const UNSEEN_BYTES: i64 = 24;
+const LEAST_BYTES: i64 = 256;
+/// Clocks of taps tick, and an interrupt comes late: a quarter and so much more than its packet needs is no pause yet.
+const SLACK_NS: i64 = 2_000;
+/// Packets in turn: fewer pass without a pause by chance.
+const LEAST_RUN: u32 = 16;
+/// A queue that nothing shows any more after so many times its delay has drained.
+const DRAINED: i64 = 8;
+
+/// A time in which the interface of a host sent packets without a pause.
+#[derive(Debug, Clone, Copy)]
+pub struct Busy {
+    /// i64::MAX if that is not known.
+    pub since: i64,
+    /// Its packet before the present one.
+    pub until: i64,
+    /// How long its queue lately kept an answer, at most.
+    delay: i64,
+}
+
+impl Busy {
+    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0 };
+
+    /// Other packets passed since the host could answer at `asked`, and its answer passes at `t`: it waited behind them if they passed
+    /// without a pause, or if another answer lately waited about as long.
+    pub fn delays(&self, asked: i64, t: i64) -> bool {
+        let usual = t.saturating_sub(asked) <= self.delay.saturating_mul(2);
+        self.until > asked && (self.has_no_pause(asked) || usual)
+    }
+
+    pub fn has_no_pause(&self, asked: i64) -> bool {
+        self.since <= asked.saturating_add(TICK_NS)
+    }
+}
+
+/// The interface of a host.
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    last_t: i64,
+    last_bytes: i64,
+    /// The least time for 1024 bytes between two packets, which no interface beats; ns.
+    ns_per_kib: i64,
+    busy_since: i64,
+    /// Packets since then.
+    run: u32,
+    /// How long its queue kept the latest answer, and when that passed.
+    delay: (i64, i64),
+    /// The least time from the tap to the host and back, over its connections.
+    loop_ns: i64,
+}
+
+/// By host, in a table of constant size: two hosts in one place seem faster, and so less busy.
+#[derive(Debug)]
+pub struct HostQueues(Vec<Interface>);
+
+impl Default for HostQueues {
+    fn default() -> Self {
+        let idle = Interface {
+            last_t: 0,
+            last_bytes: 0,
+            ns_per_kib: i64::MAX,
+            busy_since: i64::MAX,
+            run: 0,
+            delay: (0, 0),
+            loop_ns: i64::MAX,
+        };
+        HostQueues(vec![idle; limits::IP_ID_HOSTS])
+    }
+}
+
+impl HostQueues {
+    /// A packet of the host passes.
+    pub fn observe(&mut self, place: u16, t: i64, wire_bytes: u32) -> Busy {
+        let Some(x) = self.0.get_mut(usize::from(place)) else { return Busy::UNKNOWN };
+        let until = x.last_t;
+        let gap = t.saturating_sub(x.last_t);
+        let bytes = x.last_bytes + UNSEEN_BYTES;
+        let pace = if x.last_bytes >= LEAST_BYTES { gap.saturating_mul(1024) / bytes } else { i64::MAX };
+        // Faster than ever: until now a sender was slow, not the interface.
+        let faster = pace < x.ns_per_kib / 8 * 7;
+        x.ns_per_kib = x.ns_per_kib.min(pace);
+        let needs = x.ns_per_kib.saturating_mul(bytes) / 1024;
+        if faster || x.ns_per_kib == i64::MAX || gap > (needs + needs / 4).saturating_add(SLACK_NS) {
+            (x.busy_since, x.run) = (t, 0);
+        }
+        x.run = x.run.saturating_add(1);
+        (x.last_t, x.last_bytes) = (t, i64::from(wire_bytes));
+        let since = if x.run >= LEAST_RUN { x.busy_since } else { i64::MAX };
+        let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
+        Busy { since, until, delay: if lately { x.delay.0 } else { 0 } }
+    }
+
+    /// An answer that the host gave at once passes `delay` later: its queue kept it so long.
+    pub fn note_delay(&mut self, place: u16, t: i64, delay: i64) {
+        if let Some(x) = self.0.get_mut(usize::from(place)) {
+            x.delay = (delay, t);
+        }
+    }
+
+    /// The least time from the tap to the host and back; `own`: as one of its connections shows it.
+    pub fn loop_ns(&mut self, place: u16, own: Option<i64>) -> i64 {
+        let Some(x) = self.0.get_mut(usize::from(place)) else { return i64::MAX };
+        x.loop_ns = x.loop_ns.min(own.unwrap_or(i64::MAX));
+        x.loop_ns
+    }
+}

@@ -1,0 +1,57 @@
+//! The queue of the sender's host, above the tap.
+
+use super::*;
+
+/// Another connection of the two hosts, whose packets come from port 40001.
+fn other(s: &mut Script, ms: f64, from_a: bool, seq: u32, f: u16, len: u32) {
+    s.push(ms, from_a, seq, 5000, f, len, &[], None);
+    let p = s.packets.last_mut().unwrap();
+    let port = if from_a { &mut p.src_port } else { &mut p.dst_port };
+    *port = Some(40001);
+}
+
+/// A handshake that the host answers at once, and segments of that connection, one each `pace_ms` from 21 ms on; the SYN+ACK of the
+/// first connection passes at 40 ms and its first segment at `sent_ms`, which is acknowledged 20 ms later.
+fn behind_others(pace_ms: f64, sent_ms: f64) -> Tables {
+    let mut s = Script::new(false);
+    s.packets.clear();
+    other(&mut s, 0.0, true, 999, flags::SYN, 0);
+    other(&mut s, 20.0, false, 4999, flags::SYN | flags::ACK, 0);
+    other(&mut s, 20.1, true, 1000, flags::ACK, 0);
+    s.push(20.2, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    let mut k = 0;
+    while 21.0 + pace_ms * f64::from(k) < sent_ms {
+        other(&mut s, 21.0 + pace_ms * f64::from(k), true, 1000 + 1000 * k, flags::ACK, 1000);
+        k += 1;
+    }
+    s.push(40.25, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    s.push(sent_ms, true, 1000, 5000, flags::ACK, 1000, &[], None);
+    s.ack(sent_ms + 20.0, 1);
+    s.packets.sort_by_key(|p| p.time_ns);
+    for (i, p) in s.packets.iter_mut().enumerate() {
+        p.number = i as u64 + 1;
+    }
+    s.run()
+}
+
+/// Time of the second connection in each state until its first segment, ms.
+fn opening(t: &Tables, state: &str) -> i64 {
+    let rows = t.intervals();
+    rows.iter().filter(|r| r.0 == 1 && r.4 == state).map(|r| r.3 - r.2).sum::<i64>() / MS
+}
+
+#[test]
+fn a_handshake_ends_when_its_answer_reaches_the_host() {
+    // In less than 200 ms no timer of lost data expires, whatever kept it.
+    let t = behind_others(50.0, 100.0);
+    assert_eq!((opening(&t, "handshake"), opening(&t, "slow_start")), (20, 59), "{:?}", t.intervals());
+}
+
+#[test]
+fn data_waits_in_a_queue_while_the_interface_sends_without_a_pause() {
+    let t = behind_others(1.0, 600.0);
+    assert_eq!((opening(&t, "handshake"), opening(&t, "slow_start")), (20, 559), "{:?}", t.intervals());
+    // With pauses it may have been lost above the tap, and repeated by a timer.
+    let t = behind_others(50.0, 600.0);
+    assert_eq!((opening(&t, "handshake"), opening(&t, "undecided")), (20, 559), "{:?}", t.intervals());
+}
