@@ -97,7 +97,7 @@ impl Connection {
             // timer of lost data expires.
             let answered = self.handshake.answered.filter(|at| at_tap && !reverse && *at <= done);
             if let Some(at) = answered {
-                out.hosts.note_delay(sender.host, done, done - at);
+                out.hosts.note_delay(sender.host, done, done - at, true);
             }
             let opened = match answered {
                 Some(at) if done - at > rest_ns && (t - at < LEAST_TIMEOUT_NS || out.busy.delays(at, t)) => {

@@ -224,6 +224,13 @@ impl Connection {
         if let Some(a) = &ack {
             is_ack = true;
             peer.on_ack(a, &mut acked, out);
+            if acked.kind == AckKind::Advance
+                && peer.flight() == 0
+                && last_send_of_peer.is_some_and(|at| t - at <= TICK_NS)
+            {
+                // Made since that data passed.
+                out.hosts.note_delay(me.host, t, 0, true);
+            }
         }
         let ends = peer.phase != repaired && matches!(repaired, Phase::Recovery | Phase::Loss);
         // In place, too.

@@ -31,10 +31,11 @@ impl Busy {
     pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0 };
 
     /// Other packets passed since the host could answer at `asked`, and its answer passes at `t`: it waited behind them if they passed
-    /// without a pause, or if another answer lately waited about as long.
+    /// without a pause, or if another answer lately waited about as long, less a packet.
     pub fn delays(&self, asked: i64, t: i64) -> bool {
-        let usual = t.saturating_sub(asked) <= self.delay.saturating_mul(2);
-        self.until > asked && (self.has_no_pause(asked) || usual)
+        let packet = t.saturating_sub(self.until);
+        let usual = t.saturating_sub(asked) <= self.delay.saturating_add(packet).saturating_mul(2);
+        self.until > asked && (self.has_no_pause(asked) || self.delay > 0 && usual)
     }
 
     pub fn has_no_pause(&self, asked: i64) -> bool {
@@ -99,10 +100,13 @@ impl HostQueues {
         Busy { since, until, delay: if lately { x.delay.0 } else { 0 } }
     }
 
-    /// An answer that the host gave at once passes `delay` later: its queue kept it so long.
-    pub fn note_delay(&mut self, place: u16, t: i64, delay: i64) {
+    /// An answer that the host gave at once passes `delay` later: its queue kept it so long. `sure`: it answers no earlier packet.
+    pub fn note_delay(&mut self, place: u16, t: i64, delay: i64, sure: bool) {
         if let Some(x) = self.0.get_mut(usize::from(place)) {
-            x.delay = (delay, t);
+            let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
+            if sure || delay >= x.delay.0 || !lately {
+                x.delay = (delay, t);
+            }
         }
     }
 
@@ -111,5 +115,45 @@ impl HostQueues {
         let Some(x) = self.0.get_mut(usize::from(place)) else { return i64::MAX };
         x.loop_ns = x.loop_ns.min(own.unwrap_or(i64::MAX));
         x.loop_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn an_answer_waits_about_as_long_as_the_one_before() {
+        let mut hosts = HostQueues::default();
+        // A packet every 2 to 4 ms; an answer at 100 ms came 3 ms late.
+        for (k, t) in [96, 98, 100].into_iter().enumerate() {
+            hosts.observe(0, t * MS, 1500);
+            hosts.note_delay(0, t * MS, k as i64 * MS * 3 / 2, true);
+        }
+        let busy = hosts.observe(0, 104 * MS, 1500);
+        assert!(busy.delays(96 * MS, 104 * MS), "{busy:?}");
+        assert!(!busy.delays(80 * MS, 104 * MS), "{busy:?}");
+        // No other packet passed since it could answer.
+        assert!(!busy.delays(101 * MS, 104 * MS), "{busy:?}");
+        // Later an answer comes at once, and then that delay says nothing any more.
+        hosts.note_delay(0, 104 * MS, 0, true);
+        assert!(!hosts.observe(0, 107 * MS, 1500).delays(100 * MS, 107 * MS));
+    }
+
+    #[test]
+    fn a_pace_without_a_pause() {
+        let mut hosts = HostQueues::default();
+        let mut busy = Busy::UNKNOWN;
+        for k in 0..40 {
+            busy = hosts.observe(0, k * MS, 1500);
+        }
+        assert!(busy.delays(10 * MS, 39 * MS), "{busy:?}");
+        // After a pause the queue had drained.
+        let after = hosts.observe(0, 50 * MS, 1500);
+        assert!(!after.delays(30 * MS, 50 * MS), "{after:?}");
+        // Two packets at once: the interface is faster, and what seemed busy was a slow sender.
+        assert!((1..20).all(|k| !hosts.observe(0, 50 * MS + k * MS / 100, 1500).delays(30 * MS, 51 * MS)));
     }
 }

@@ -31,13 +31,14 @@ impl SenderState {
     /// At its host, new data passes late after the ACK of everything that released it, and other packets of the host passed meanwhile: the
     /// data waited in the host's queue, which is above the tap.
     pub fn waited_in_host(&self, s: &Sent, rest_ns: i64, out: &mut Out<'_>) -> bool {
-        let Some(asked) = self.last_ack.filter(|_| self.is_at_tap() && s.start == self.una) else { return false };
+        let Some(asked) = self.last_ack.filter(|_| self.is_at_tap()) else { return false };
         let delay = s.t - asked;
-        let waited = delay > rest_ns.max(REACTION_SLACK_NS) && out.busy.delays(asked, s.t);
-        if waited || delay <= rest_ns {
-            out.hosts.note_delay(self.host, s.t, delay);
+        let at_once = delay <= rest_ns.max(REACTION_SLACK_NS);
+        let waited = !at_once && out.busy.delays(asked, s.t);
+        if waited || at_once {
+            out.hosts.note_delay(self.host, s.t, delay, s.start == self.una);
         }
-        waited
+        waited && s.start == self.una
     }
 
     /// The tap is at its host: an ACK that passed has reached it, whenever its answer passes.
