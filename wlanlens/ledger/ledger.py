@@ -10,6 +10,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.errors import WlanlensError
 from wlanlens.ledger import classify, link_layer
+from wlanlens.ledger.air_alone import AirAlone
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ _DIRECTIONS = ("a2b", "b2a")
 
 #: Tables that show where packets were below TCP.
 BELOW = ("links", *tables.LINK)
+
+#: Tables of a capture of the air alone: they show when the air is full of a connection.
+ALONE = ("frames", "exchanges")
 
 #: What the ledger's words mean, for people.
 PLAIN = {
@@ -90,7 +94,8 @@ def from_intervals(
     segments
         Which retransmissions were needed; without them, none in a recovery after a spurious timeout.
     below
-        The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets.
+        The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets. Or those of
+        `ALONE`: a window limits nothing while the air is full of the connection.
     unanswered
         Captures and numbers of connections of which one direction was captured: all but their handshake is unknown.
 
@@ -129,8 +134,13 @@ def from_intervals(
         same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
-        who, flow, back = who[row], flow[row], back[row]
-        same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
+    elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
+        air = AirAlone(below["frames"], below["exchanges"])
+        row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
+    else:
+        row = np.arange(len(who))
+    who, flow, back = who[row], flow[row], back[row]
+    same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
 
     first = np.concatenate(([True], ~(same & (category[1:] == category[:-1]))))
     last = np.concatenate((first[1:], [True]))

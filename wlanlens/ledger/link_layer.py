@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -41,6 +41,14 @@ TURN_NS = 100_000
 
 #: The categories in their order inside a piece; the remaining time stays `path`.
 _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
+
+
+class Full(Protocol):
+    """Tells when the air was full of a connection."""
+
+    def full(self, flow: int, back: int) -> Spans:
+        """Of one direction of a connection."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -96,59 +104,82 @@ class Spans:
         )
 
 
+class Air:
+    """The frames of a sniffer: when the air was busy, and the exchanges of connections.
+
+    Attributes
+    ----------
+    number : array
+        The number of each frame's packet.
+    busy : Spans
+    shift : int
+        1 if timestamps mark the ends of frames, 0 if they mark their starts.
+    answered : dict of array
+        Columns of the acknowledged exchanges of connections.
+    """
+
+    def __init__(self, frames: pa.Table, exchanges: pa.Table) -> None:
+        self.number, t = numbers_of(frames, "packet"), numbers_of(frames, "t_ns")
+        airtime = np.nan_to_num(np.asarray(filled(frames.column("airtime_us"), np.nan), float)) * 1000
+        self._length = airtime.astype(np.int64)
+        names = ("flow", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns", "ack_packet")
+        mine = {name: numbers_of(exchanges, name) for name in names}
+        known = (mine["flow"] != NONE) & (mine["t_last_ns"] != NONE) & (mine["t_ack_ns"] != NONE)
+        self.answered = mine = rows_of(mine, known)
+        data, ack = (self.length_of(mine[name]) for name in ("last_packet", "ack_packet"))
+        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by the
+        # ACK's airtime and a SIFS if they mark ends, by the data frame's and a SIFS if they mark starts.
+        apart = mine["t_ack_ns"] - mine["t_last_ns"]
+        tells = np.abs(data - ack) > 2 * SIFS_NS
+        ends = bool(np.median((np.abs(apart - ack) - np.abs(apart - data))[tells]) <= 0) if tells.any() else True
+        self.shift = int(ends)
+        self.busy = Spans.of(t - self._length * self.shift, t + self._length * (1 - self.shift))
+
+    def length_of(self, packet: Array) -> Array:
+        """Airtime of each frame, ns, by the number of its packet; 0 for an unknown one."""
+        return _at(self.number, self._length, packet)
+
+
 class LinkLayer:
     """Where the packets of each connection were, from captures of the air and of the bus."""
 
     def __init__(self, below: Mapping[str, pa.Table]) -> None:
         links = below["links"]
         names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet", "payload_bytes")
-        self._links = {name: _numbers(links, name) for name in names}
+        self._links = {name: numbers_of(links, name) for name in names}
         self._links["back"] = coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64)
         self._links["first"] = np.full(links.num_rows, _NEVER)
-        self._links["latest"] = np.full(links.num_rows, _NONE)
+        self._links["latest"] = np.full(links.num_rows, NONE)
         for column in (links.column(f"{point}_t_ns") for point in POINTS):
             if column.null_count < len(column):
-                for name, extreme, none in (("first", np.minimum, _NEVER), ("latest", np.maximum, _NONE)):
+                for name, extreme, none in (("first", np.minimum, _NEVER), ("latest", np.maximum, NONE)):
                     extreme(self._links[name], integers(column, none), out=self._links[name])
-        of_tcp = self._links["flow"] != _NONE
-        self._links = self._links if of_tcp.all() else _rows(self._links, of_tcp)
+        of_tcp = self._links["flow"] != NONE
+        self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
-        self._urbs = {name: _numbers(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
-        self._urbs = _rows(self._urbs, self._urbs["ip_packet"] != _NONE)
+        self._urbs = {name: numbers_of(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
+        self._urbs = rows_of(self._urbs, self._urbs["ip_packet"] != NONE)
         order = np.argsort(narrow(self._links["flow"]), kind="stable")
-        self._links = _rows(self._links, order)
+        self._links = rows_of(self._links, order)
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
-        self._urbs = _rows(self._urbs, order)
+        self._urbs = rows_of(self._urbs, order)
         self._links["on_air"] = self._on_air()
 
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
-        number, t = _numbers(frames, "packet"), _numbers(frames, "t_ns")
-        airtime = np.nan_to_num(np.asarray(filled(frames.column("airtime_us"), np.nan), float)) * 1000
-        length = airtime.astype(np.int64)
-        mine = {
-            name: _numbers(exchanges, name) for name in ("flow", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns")
-        }
-        mine |= {"ack_packet": _numbers(exchanges, "ack_packet")}
-        mine = _rows(mine, (mine["flow"] != _NONE) & (mine["t_last_ns"] != _NONE) & (mine["t_ack_ns"] != _NONE))
-        data, ack = (_at(number, length, mine[name]) for name in ("last_packet", "ack_packet"))
-        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by the
-        # ACK's airtime and a SIFS if they mark ends, by the data frame's and a SIFS if they mark starts.
-        apart = mine["t_ack_ns"] - mine["t_last_ns"]
-        tells = np.abs(data - ack) > 2 * SIFS_NS
-        ends = bool(np.median((np.abs(apart - ack) - np.abs(apart - data))[tells]) <= 0) if tells.any() else True
-        shift = int(ends)
-        self.busy = Spans.of(t - length * shift, t + length * (1 - shift))
+        air = Air(frames, exchanges)
+        self.busy, shift, mine = air.busy, air.shift, air.answered
+        data, ack = air.length_of(mine["last_packet"]), air.length_of(mine["ack_packet"])
         # Whoever waits, waits for the idle slots before others' frames, too.
         self.used = self.busy.joined(ACCESS_NS)
         # The first transmission may be damaged, and then it is in no exchange.
-        longest = _at(number, length, self._links["air_packet"])
+        longest = air.length_of(self._links["air_packet"])
         self._links["air_start"] = self._links["air_t_ns"] - longest * shift
         # The stations, or hosts behind an access point, between which each frame goes.
         hosts = [numbers_of_texts(frames.column(name)) for name in ("sa", "da")]
         names, codes = np.unique(np.concatenate(hosts), return_inverse=True)
         self._hosts, (source, target) = len(names), np.split(codes, 2)
-        self._links["source"] = _at(number, source, self._links["air_packet"])
-        self._links["target"] = _at(number, target, self._links["air_packet"])
+        self._links["source"] = _at(air.number, source, self._links["air_packet"])
+        self._links["target"] = _at(air.number, target, self._links["air_packet"])
         # With RTS and CTS before it.
         self._links["air_begin"] = self.busy.joined(SIFS_NS).began(self._links["air_start"])
         # Of a transmission whose MAC acknowledgment was not heard, its own end.
@@ -161,7 +192,7 @@ class LinkLayer:
             "retried": mine["t_first_ns"] < mine["t_last_ns"],
         }
         order = np.argsort(self._useful["flow"], kind="stable")
-        self._useful = _rows(self._useful, order)
+        self._useful = rows_of(self._useful, order)
 
     def divided(self, flow: int, start: Array, end: Array) -> Array:
         """ns of each category of `_PARTS` in consecutive pieces of time, one row per piece."""
@@ -191,15 +222,15 @@ class LinkLayer:
 
     def saw(self, flow: int) -> bool:
         """Whether a packet of a connection was seen on the air or on the bus."""
-        rows = _part(self._links, flow)
-        return bool(((rows["air_t_ns"] != _NONE) | (rows["usb_packet"] != _NONE)).any())
+        rows = part(self._links, flow)
+        return bool(((rows["air_t_ns"] != NONE) | (rows["usb_packet"] != NONE)).any())
 
     def full(self, flow: int, back: int) -> Spans:
         """When the air always had a packet of a connection, at least until an answer to the first data of it was back.
 
         More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
         """
-        links = _rows(_part(self._links, flow), _part(self._links, flow)["air_t_ns"] != _NONE)
+        links = rows_of(part(self._links, flow), part(self._links, flow)["air_t_ns"] != NONE)
         begin, end = links["on_air"], links["air_end"]
         data = (links["back"] == back) & (links["payload_bytes"] > 0)
         answer = links["back"] != back
@@ -225,7 +256,7 @@ class LinkLayer:
         """
         links = self._links
         raw = np.maximum(links["first"], np.minimum(self._completed(links), links["air_begin"]))
-        heard = links["air_t_ns"] != _NONE
+        heard = links["air_t_ns"] != NONE
         arrived = heard & (links["latest"] > np.maximum(links["air_t_ns"], links["air_last_ns"]))
         none = np.int64(2**62)
         to_air, from_air = np.full(self._hosts + 1, none), np.full(self._hosts + 1, none)
@@ -239,7 +270,7 @@ class LinkLayer:
     def _completed(self, links: dict[str, Array]) -> Array:
         """When the adapter had each packet from its host."""
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
-        out = np.full(len(at), _NONE)
+        out = np.full(len(at), NONE)
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
         hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
         sent = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
@@ -248,20 +279,20 @@ class LinkLayer:
 
     def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans]:
         """When packets of one connection were on the air, in retries, waiting for the air, and on the bus."""
-        links, mine = _part(self._links, flow), _part(self._useful, flow)
-        heard = links["air_t_ns"] != _NONE
+        links, mine = part(self._links, flow), part(self._useful, flow)
+        heard = links["air_t_ns"] != NONE
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
         hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
         # A packet to the host is in a transfer that was submitted long before: only packets from the host count.
         out = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
-        out = out[self._urbs["t_complete_ns"][at[out]] != _NONE]
+        out = out[self._urbs["t_complete_ns"][at[out]] != NONE]
         bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
         # The wait for the air begins when the adapter has the packet. The adapter may transmit before the host sees the completion.
         ready = links["first"].copy()
         ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
         first, air = ready[heard], links["air_t_ns"][heard]
-        last = np.where(links["air_last_ns"][heard] == _NONE, air, links["air_last_ns"][heard])
+        last = np.where(links["air_last_ns"][heard] == NONE, air, links["air_last_ns"][heard])
         waiting = Spans.of(first, last)
         access = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
         since = np.maximum(access, waiting.began(mine["start"]))
@@ -290,7 +321,7 @@ def divide(
         return origin, start, end, category
     link_layer = LinkLayer(below)
     if limited.any():
-        origin, start, end, category = _full_air(link_layer, flow, back, start, end, category, limited)
+        origin, start, end, category = cut_where_full(link_layer, flow, back, start, end, category, limited)
         flow = flow[origin]
     mine = np.flatnonzero(category == path)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
@@ -312,8 +343,8 @@ def divide(
     return origin[row[order]], a[order], b[order], code[order]
 
 
-def _full_air(
-    link_layer: LinkLayer, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
+def cut_where_full(
+    link_layer: Full, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
 ) -> tuple[Array, Array, Array, Array]:
     """The rows, those that a window or a delayed ACK limits cut where the air is full: there they are `path`."""
     rows, begins, ends, codes = [np.flatnonzero(~limited)], [start[~limited]], [end[~limited]], [category[~limited]]
@@ -343,7 +374,7 @@ def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]
     return row, a, np.minimum(a + PIECE_NS, end[row])
 
 
-_NONE = -(2**62)
+NONE = -(2**62)
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -352,16 +383,16 @@ def _has_link_layer(links: pa.Table) -> bool:
     return any(links.column(name).null_count < links.num_rows for name in ("air_t_ns", "usb_packet"))
 
 
-def _numbers(table: pa.Table, name: str) -> Array:
-    """A column as whole numbers; `_NONE` for null."""
-    return integers(table.column(name), _NONE)
+def numbers_of(table: pa.Table, name: str) -> Array:
+    """A column as whole numbers; `NONE` for null."""
+    return integers(table.column(name), NONE)
 
 
-def _rows(columns: dict[str, Array], which: Array) -> dict[str, Array]:
+def rows_of(columns: dict[str, Array], which: Array) -> dict[str, Array]:
     return {name: values[which] for name, values in columns.items()}
 
 
-def _part(columns: dict[str, Array], flow: int) -> dict[str, Array]:
+def part(columns: dict[str, Array], flow: int) -> dict[str, Array]:
     """The rows of one connection, from columns sorted by `flow`."""
     low, high = np.searchsorted(columns["flow"], [flow, flow + 1])
     return {name: values[low:high] for name, values in columns.items()}

@@ -1,0 +1,63 @@
+"""When the air is full of one connection, from a capture of the air alone.
+
+No other capture shows since when a packet waits for the air: it does where the channel is idle for no longer than its access takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.ledger.link_layer import ACCESS_NS, NONE, Air, Spans, numbers_of, part, rows_of
+from wlanlens.tables.columns import Array, coded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DIRECTIONS = ("a2b", "b2a")
+
+
+class AirAlone:
+    """The exchanges of each connection."""
+
+    def __init__(self, frames: pa.Table, exchanges: pa.Table) -> None:
+        air = Air(frames, exchanges)
+        columns = {
+            name: numbers_of(exchanges, name)
+            for name in ("flow", "first_packet", "ack_packet", "t_first_ns", "t_ack_ns")
+        }
+        columns["back"] = coded(exchanges.column("direction"), _DIRECTIONS).astype(np.int64)
+        columns["data"] = coded(exchanges.column("carries"), ("tcp_data",)).astype(np.int64) == 0
+        columns = rows_of(
+            columns, (columns["flow"] != NONE) & (columns["t_first_ns"] != NONE) & (columns["t_ack_ns"] != NONE)
+        )
+        first, ack = air.length_of(columns["first_packet"]), air.length_of(columns["ack_packet"])
+        columns["begin"] = columns["t_first_ns"] - first * air.shift
+        columns["end"] = columns["t_ack_ns"] + ack * (1 - air.shift)
+        self._exchanges = rows_of(columns, np.lexsort((columns["begin"], columns["flow"])))
+        self._busy = air.busy
+
+    def full(self, flow: int, back: int) -> Spans:
+        """When the air always had a packet of a connection, at least until an answer to the first data of it was back.
+
+        Others' frames between two of its own count as its wait for the air.
+        """
+        mine = part(self._exchanges, flow)
+        begin, end = mine["begin"], mine["end"]
+        data, answer = mine["data"] & (mine["back"] == back), mine["back"] != back
+        if not data.any() or not answer.any():
+            return Spans.of(begin[:0], end[:0])
+        reach = np.maximum.accumulate(end)
+        idle = begin[1:] - reach[:-1] - (self._busy.before(begin[1:]) - self._busy.before(reach[:-1]))
+        apart: Array = np.append(True, idle > ACCESS_NS)
+        whole, last = np.cumsum(apart) - 1, np.append(np.flatnonzero(apart)[1:] - 1, len(begin) - 1)
+        spans = Spans(begin[apart], reach[last])
+        never = np.iinfo(np.int64).max
+        first = np.full(len(last), never)
+        np.minimum.at(first, whole[data], end[data])
+        later = answer & (begin >= first[whole])
+        back_at = np.full(len(last), never)
+        np.minimum.at(back_at, whole[later], end[later])
+        kept = back_at < never
+        return Spans(spans.start[kept], spans.end[kept])
