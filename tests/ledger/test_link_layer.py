@@ -77,6 +77,9 @@ def test_a_window_limits_nothing_while_the_air_is_full(tmp_path: Path) -> None:
     got = shares(aligned(run(tmp_path / "air", given(one_segment_window(0.0), 2.0))))
     assert got.get("receiver_window", 0.0) < 0.02
     assert got["air_useful"] > 0.8
+    # One capture of the air shows it as well.
+    alone = ledger.totals(wl.align([tmp_path / "air" / "air.pcap"]).table("ledger"))
+    assert alone.get("receiver_window", 0) < 0.02 * sum(alone.values())
     # The sender alone does not know that the path is the air.
     alone = wl.align([tmp_path / "air" / "sender.pcap"])
     assert ledger.totals(alone.table("ledger"))["receiver_window"] > 1.9e9
@@ -85,6 +88,8 @@ def test_a_window_limits_nothing_while_the_air_is_full(tmp_path: Path) -> None:
 def test_a_window_limits_while_packets_are_on_a_line(tmp_path: Path) -> None:
     got = shares(aligned(run(tmp_path, given(one_segment_window(0.001), 2.0))))
     assert got["receiver_window"] > 0.95
+    alone = ledger.totals(wl.align([tmp_path / "air.pcap"]).table("ledger"))
+    assert alone["receiver_window"] > 0.95 * sum(alone.values())
 
 
 def test_time_of_retries_agrees_with_the_truth(tmp_path: Path) -> None:

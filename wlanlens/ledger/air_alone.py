@@ -5,6 +5,7 @@ No other capture shows since when a packet waits for the air: it does where the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +20,10 @@ _DIRECTIONS = ("a2b", "b2a")
 
 
 class AirAlone:
-    """The exchanges of each connection."""
+    """The exchanges of each connection; `rtt_ns`: its least round trip, by number and direction, 0 for a to b."""
 
-    def __init__(self, frames: pa.Table, exchanges: pa.Table) -> None:
+    def __init__(self, frames: pa.Table, exchanges: pa.Table, rtt_ns: Mapping[tuple[int, int], int]) -> None:
+        self._rtt_ns = rtt_ns
         air = Air(frames, exchanges)
         columns = {
             name: numbers_of(exchanges, name)
@@ -39,14 +41,15 @@ class AirAlone:
         self._busy = air.busy
 
     def full(self, flow: int, back: int) -> Spans:
-        """When the air always had a packet of a connection, at least until an answer to the first data of it was back.
+        """When the air always had a packet of a connection, at least for the round trip after which the first data is answered.
 
         Others' frames between two of its own count as its wait for the air.
         """
         mine = part(self._exchanges, flow)
         begin, end = mine["begin"], mine["end"]
         data, answer = mine["data"] & (mine["back"] == back), mine["back"] != back
-        if not data.any() or not answer.any():
+        trip = self._rtt_ns.get((flow, back), 0)
+        if not trip or not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
         reach = np.maximum.accumulate(end)
         idle = begin[1:] - reach[:-1] - (self._busy.before(begin[1:]) - self._busy.before(reach[:-1]))
@@ -56,8 +59,7 @@ class AirAlone:
         never = np.iinfo(np.int64).max
         first = np.full(len(last), never)
         np.minimum.at(first, whole[data], end[data])
-        later = answer & (begin >= first[whole])
-        back_at = np.full(len(last), never)
-        np.minimum.at(back_at, whole[later], end[later])
-        kept = back_at < never
+        answered = np.zeros(len(last), bool)
+        answered[whole[answer & (begin >= first[whole])]] = True
+        kept = answered & (spans.end - trip >= first)
         return Spans(spans.start[kept], spans.end[kept])

@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.ledger import pace
 from wlanlens.tables import CATEGORIES
-from wlanlens.tables.columns import encoded, filled, integers, numbered
+from wlanlens.tables.columns import coded, encoded, filled, integers, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,6 +122,17 @@ def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) 
     rate = filled(intervals.column("acked_bytes")) / np.maximum(_lengths(intervals), 1)
     fastest = directions.reduce(np.where(full, rate, 0), np.maximum)
     return np.asarray((fastest > 0) & (rate >= (1 - pace.SAME_SHARE) * fastest))
+
+
+def least_rtt(intervals: pa.Table) -> dict[tuple[int, int], int]:
+    """The least round trip of each connection and direction (0 for a to b) that has one, ns."""
+    minimum = filled(intervals.column("rtt_min_ns"), -1)
+    flow, back = filled(intervals.column("flow")), coded(intervals.column("direction"), ("a2b", "b2a"))
+    known = minimum > 0
+    keys, which = np.unique(np.stack((flow[known], back[known])).astype(np.int64), axis=1, return_inverse=True)
+    least = np.full(keys.shape[1], np.iinfo(np.int64).max)
+    np.minimum.at(least, which.ravel(), minimum[known])
+    return {(int(a), int(b)): int(ns) for (a, b), ns in zip(keys.T, least, strict=True)}
 
 
 def limited(intervals: pa.Table) -> Array:

@@ -135,7 +135,7 @@ def from_intervals(
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
-        air = AirAlone(below["frames"], below["exchanges"])
+        air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
         row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
     else:
         row = np.arange(len(who))
