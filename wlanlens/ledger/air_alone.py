@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger.link_layer import ACCESS_NS, NONE, Air, Spans, numbers_of, part, rows_of
+from wlanlens.ledger.link_layer import ACCESS_NS, NONE, Air, numbers_of, part, rows_of
+from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded
 
 if TYPE_CHECKING:

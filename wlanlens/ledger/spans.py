@@ -1,0 +1,63 @@
+"""Disjoint intervals of time: joined, measured, and searched for times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Disjoint intervals of time, in order."""
+
+    start: Array
+    end: Array
+
+    @classmethod
+    def of(cls, start: Array, end: Array) -> Spans:
+        """From any intervals: overlapping ones are joined, empty ones are left out."""
+        kept = end > start
+        start, end = start[kept], end[kept]
+        order = np.argsort(start, kind="stable")
+        start, reach = start[order], np.maximum.accumulate(end[order]) if len(order) else end
+        begins = np.append(True, start[1:] > reach[:-1]) if len(start) else np.zeros(0, bool)
+        last = np.append(np.flatnonzero(begins)[1:] - 1, len(start) - 1) if len(start) else np.zeros(0, np.int64)
+        return cls(start[begins], reach[last])
+
+    def holds(self, t_ns: Array) -> Array:
+        """Whether each time is inside an interval."""
+        at = np.searchsorted(self.start, t_ns, side="right") - 1
+        return (at >= 0) & (t_ns < self.end[np.maximum(at, 0)]) if len(self.start) else np.zeros(len(t_ns), bool)
+
+    def joined(self, gap_ns: int) -> Spans:
+        """The same without the gaps of at most this length."""
+        wide = Spans.of(self.start, self.end + gap_ns)
+        return Spans(wide.start, wide.end - gap_ns)
+
+    def began(self, t_ns: Array) -> Array:
+        """The start of the interval that each time is in; a time outside gives that time itself."""
+        at = np.searchsorted(self.start, t_ns, side="right") - 1
+        return np.where(self.holds(t_ns), self.start[np.maximum(at, 0)], t_ns) if len(self.start) else t_ns
+
+    def before(self, t_ns: Array) -> Array:
+        """Total length before each time, ns."""
+        if not len(self.start):
+            return np.zeros(len(t_ns), np.int64)
+        total = np.concatenate(([0], np.cumsum(self.end - self.start)))
+        at = np.searchsorted(self.start, t_ns, side="right")
+        behind = np.maximum(self.end[np.maximum(at - 1, 0)] - t_ns, 0)
+        return np.asarray(np.where(at > 0, total[at] - behind, 0))
+
+    def ended(self, t_ns: Array) -> Array:
+        """The latest end before each time; a time inside an interval gives that time itself."""
+        at = np.searchsorted(self.start, t_ns, side="left") - 1
+        least = np.iinfo(np.int64).min // 2
+        return (
+            np.where(at >= 0, np.minimum(self.end[np.maximum(at, 0)], t_ns), least)
+            if len(self.start)
+            else t_ns * 0 + least
+        )
