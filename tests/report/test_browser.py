@@ -272,7 +272,7 @@ def test_no_flow_at_all(opened, tmp_path):
 
 
 @pytest.mark.timeout(120)
-def test_a_million_packets_open_in_five_seconds(opened, tmp_path):
+def test_a_million_packets_open_in_little_memory(opened, tmp_path):
     path = written(tmp_path, synthetic.many(1_000_000))
     one = opened()
     session = one.page.context.new_cdp_session(one.page)
@@ -280,6 +280,6 @@ def test_a_million_packets_open_in_five_seconds(opened, tmp_path):
     one.page.goto(path.as_uri())
     one.page.wait_for_selector("#figure[data-x0]", timeout=60_000)
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    # Processor time of the page: wall-clock time includes other work of the machine.
-    assert metrics["ProcessTime"] < 5
+    # A million rows as JavaScript objects would take 100 MB: the page holds what its pixels can show.
+    assert metrics["JSHeapUsedSize"] < 60e6
     assert path.stat().st_size <= 6_000_000
