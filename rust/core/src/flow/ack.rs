@@ -198,7 +198,7 @@ impl SenderState {
                 let counts = u16::from(!o.dsack || a.reports_above());
                 self.dupacks = self.dupacks.saturating_add(counts);
                 if counts > 0 && self.dupacks == DUPACK_THRESHOLD {
-                    self.third_dupack = a.t;
+                    (self.third_dupack, self.third_dupack_tsval) = (a.t, a.timestamps.map(|t| t.0));
                 }
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);
                 self.tally.dupacks += 1;

@@ -106,7 +106,19 @@ impl Connection {
                 Some(at) if sender.at_host && done - at >= LEAST_TIMEOUT_NS => Some((at, done, State::Undecided)),
                 _ => None,
             };
-            let state = if silent && opened.is_none() { State::Undecided } else { State::Handshake };
+            // The answer to a SYN+ACK that its timer repeated begins with data: the earlier ones were lost, or what they caused, and timers ran.
+            let repeated = self.handshake.last_answer_timer().filter(|at| {
+                silent
+                    && !reverse
+                    && (timeline.now()..=done).contains(at)
+                    && done - at < SYN_TIMEOUT_NS
+                    && t - done <= rest_ns
+            });
+            if let Some(at) = repeated.filter(|_| opened.is_none()) {
+                timeline.pass(piece(at, if timers.is_some() { State::BackoffWait } else { State::RtoWait }));
+            }
+            let unknown = silent && opened.is_none() && repeated.is_none();
+            let state = if unknown { State::Undecided } else { State::Handshake };
             timeline.pass(piece(opened.map_or(done, |o| o.0), state));
             if at_tap && !reverse {
                 timeline.doubt_answer();

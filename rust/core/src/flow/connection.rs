@@ -378,7 +378,7 @@ impl Connection {
                 }
                 timeline.pass(piece(state, timeout, peer, o.acked, o.rtt.filter(|_| peer.view.is_none())));
                 peer.doubt_late_ack(t, &mut timeline);
-                timeline.settle_answer(o.rtt);
+                timeline.settle_answer(o.rtt, 0);
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);
                 }
@@ -482,7 +482,8 @@ impl Connection {
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
                 sender.end_view(&mut timeline);
-                timeline.settle_answer(Some(sender.pair_least).filter(|least| *least < i64::MAX));
+                let least = Some(sender.pair_least).filter(|least| *least < i64::MAX);
+                timeline.settle_answer(least, sender.outstanding_ns(t));
                 timeline.finish(out.intervals, self.id, reverse);
             }
         }

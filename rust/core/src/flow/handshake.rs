@@ -38,6 +38,11 @@ impl Handshake {
         }
     }
 
+    /// When the SYN+ACK's timer last expired.
+    pub fn last_answer_timer(&self) -> Option<i64> {
+        self.expiries[1].map(|e| e.1)
+    }
+
     /// A SYN, or a SYN+ACK. Each SYN is answered once: more SYN+ACKs are the timer's.
     pub fn opening(&mut self, t: i64, ack: bool) {
         let by_timer = if ack { self.synack.is_some() && self.unanswered <= 0 } else { self.syn.is_some() };

@@ -8,7 +8,7 @@ use crate::limits;
 /// Bytes of a frame that the capture does not hold: preamble, check sequence and gap of Ethernet (IEEE 802.3 clause 4.4.2). Other links
 /// have other ones: only a packet that is long beside them shows the pace.
 const UNSEEN_BYTES: i64 = 24;
-const LEAST_BYTES: i64 = 256;
+const LEAST_BYTES: i64 = 128;
 /// Clocks of taps tick, and an interrupt comes late: a quarter and so much more than its packet needs is no pause yet.
 const SLACK_NS: i64 = 2_000;
 /// Packets in turn: fewer pass without a pause by chance.
@@ -140,6 +140,18 @@ mod tests {
         // Later an answer comes at once, and then that delay says nothing any more.
         hosts.note_delay(0, 104 * MS, 0, true);
         assert!(!hosts.observe(0, 107 * MS, 1500).delays(100 * MS, 107 * MS));
+    }
+
+    #[test]
+    fn a_pace_of_short_packets() {
+        let pace = |bytes| {
+            let mut hosts = HostQueues::default();
+            let passes = (0..40).map(|k| hosts.observe(0, k * MS, bytes));
+            passes.last().unwrap().has_no_pause(10 * MS)
+        };
+        assert!(pace(240));
+        // Of a packet that is not long beside what its link adds, the time says little.
+        assert!(!pace(60));
     }
 
     #[test]

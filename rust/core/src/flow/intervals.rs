@@ -240,15 +240,15 @@ impl Timeline {
     }
 
     /// The first round trip of data, once it is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
-    /// this round trip besides, was sent by the timer of the peer, whose first copies were lost.
-    pub fn settle_answer(&mut self, rtt: Option<i64>) {
+    /// this round trip besides, was sent by the timer of the peer, whose first copies were lost. `trip`: as long as one takes now, at least.
+    pub fn settle_answer(&mut self, rtt: Option<i64>, trip: i64) {
         let Some(rtt) = rtt.filter(|_| std::mem::take(&mut self.late_answer)) else { return };
         let Some(i) = self.open.iter().position(|p| p.state == State::Handshake) else { return };
         let p = self.open[i];
         let after = |timer: i64| p.end - p.start - timer;
         let by_timer = |timer: &i64| (0..=rtt + rtt / 4 + timer / TIMER_PART).contains(&after(*timer));
         let Some(timer) = SYN_TIMERS_S.map(|s| s * SECOND_NS).into_iter().rfind(by_timer) else { return };
-        if rtt * 2 > p.end - p.start {
+        if rtt.max(trip) * 2 > p.end - p.start {
             return;
         }
         let first = i == 0 || self.open[i - 1].state != State::BackoffWait && self.open[i - 1].state != State::RtoWait;

@@ -17,6 +17,11 @@ impl SenderState {
         self.rtt_whole.is_some() || self.loop_least.is_some() || answers()
     }
 
+    /// How long data is outstanding by `t`: a round trip takes that at least.
+    pub fn outstanding_ns(&self, t: i64) -> i64 {
+        self.head_sent.filter(|_| self.flight() > 0).map_or(0, |sent| t - sent)
+    }
+
     /// The minimum RTT, where it is that of a path. With the tap near the receiver it is the receiver's ACK delay, and a segment that
     /// fills a hole is acknowledged at once (RFC 5681 section 4.2).
     pub fn least_path(&self) -> Option<i64> {

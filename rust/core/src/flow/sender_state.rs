@@ -195,6 +195,8 @@ pub struct SenderState {
     pub dupacks: u16,
     /// When the latest third duplicate ACK came.
     pub third_dupack: i64,
+    /// Its TSval.
+    pub third_dupack_tsval: Option<u32>,
     /// Linux without SACK: duplicate ACKs not yet used up by progress.
     pub unspent_dupacks: u16,
     /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).

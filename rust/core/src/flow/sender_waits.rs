@@ -182,8 +182,10 @@ impl SenderState {
                 // An ACK called for it, or a timer ended the silence.
                 let timer = self.timer_ended(s.t - last, o, &view);
                 timeline.was(last, if timer { State::RtoWait } else { State::Undecided }, None);
-                // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before.
-                let first = self.timer.rto(0, self.cwnd_segments()).filter(|_| timer && self.timer.fitted());
+                // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before; or it was
+                // longer than one timer of any model.
+                let known = self.timer.fitted() || s.t - last > self.longest_wait();
+                let first = self.timer.rto(0, self.cwnd_segments()).filter(|_| timer && known);
                 if let Some(first) = first.filter(|first| s.t - last - loop_ns > 2 * first) {
                     timeline.was(last + first, State::BackoffWait, None);
                 }
@@ -254,10 +256,10 @@ impl SenderState {
     }
 
     /// A retransmission shows that the timer has expired, for it or for bytes whose copy is missing, and a calm sender was silent for no
-    /// longer than one timer.
+    /// longer than one timer; or for longer, but the bytes had passed before: their timer ran all the time.
     fn timer_ended(&self, silent: i64, o: Option<&SentOutcome>, view: &SenderView) -> bool {
-        let timer = o.is_some_and(|o| o.evidence == Some(Evidence::AfterTimeout));
-        timer && view.calm() && silent <= self.longest_wait()
+        let Some(o) = o.filter(|o| o.evidence == Some(Evidence::AfterTimeout)) else { return false };
+        view.calm() && (silent <= self.longest_wait() || !o.lost_before_tap)
     }
 
     /// A full segment after a silence may be the copy of one that was lost before the tap: after a timeout a sender repeats one segment and
@@ -305,6 +307,20 @@ impl SenderState {
         }
     }
 
+    /// Its packets that passed since the third duplicate ACK were made before that arrived, by their echo: they waited in a queue, as its
+    /// retransmission does (RFC 5681 section 3.2). Without timestamps: what is missing never passed, so that a queue before the tap dropped
+    /// it, and no timer can have expired since new data passes.
+    fn has_not_shown_repair(&self, now: i64) -> bool {
+        let Some(last) = self.tally.last_send.filter(|last| *last > self.third_dupack) else { return false };
+        match self.third_dupack_tsval.zip(self.own_stamps) {
+            Some((tsval, (_, echo))) => !self.peer_waits && newer(tsval, echo),
+            None => {
+                let missing = self.scoreboard.range(self.una, self.una + 1).next().is_some_and(|r| r.unseen);
+                missing && !self.reorders && now - last < LEAST_TIMEOUT_NS
+            }
+        }
+    }
+
     /// The capture ends. Nothing is outstanding: the sender had sent all, and at a tap away from it what followed is idle time or undecided.
     pub fn end_view(&mut self, timeline: &mut Timeline) {
         // It did not wait for a last delayed ACK: it had sent all.
@@ -312,8 +328,14 @@ impl SenderState {
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }
+        let asked = self.repair_asked().filter(|asked| *asked < timeline.now());
+        if let Some(asked) = asked.filter(|_| self.has_not_shown_repair(timeline.now())) {
+            timeline.was(asked, State::FastRecovery, None);
+            self.view = None;
+            return;
+        }
         // The third duplicate ACK has reached it: what it repeats since then may be in a queue.
-        let asked = self.repair_asked().filter(|asked| self.view.is_some() && *asked < timeline.now());
+        let asked = asked.filter(|_| self.view.is_some());
         let (Some(view), Some(loop_ns), Some(sent)) = (self.view.take(), self.loop_ns(), self.tally.last_send) else {
             return;
         };

@@ -13,15 +13,6 @@ fn begun(sack: bool) -> Script {
 }
 
 impl Script {
-    fn last(&mut self) -> &mut Packet {
-        self.packets.last_mut().unwrap()
-    }
-
-    /// The last packet carries these timestamps.
-    fn stamp(&mut self, tsval: u32, tsecr: u32) {
-        self.last().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
-    }
-
     /// The last packet was sent by this many packets earlier (or later) than the counter says.
     fn sent(&mut self, packets: i32) {
         let id = self.last().ip_id.map(|i| i.wrapping_add_signed(packets) & 0xffff);

@@ -119,6 +119,15 @@ impl Script {
         self.push(ms, false, 5000, 1000 + n * 1000, flags::ACK, 0, &[(1000 + left * 1000, 1000 + right * 1000)], None);
     }
 
+    fn last(&mut self) -> &mut Packet {
+        self.packets.last_mut().unwrap()
+    }
+
+    /// The last packet carries these timestamps.
+    fn stamp(&mut self, tsval: u32, tsecr: u32) {
+        self.last().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+    }
+
     fn run(&self) -> Tables {
         run(&self.packets)
     }

@@ -124,23 +124,60 @@ fn a_sender_that_echoes_old_acks_waits_behind_a_queue() {
     // Each segment passes 100 ms after it was sent. Segment 10 is lost; three duplicate ACKs reach the sender long before its answer passes.
     let triggers = |behind: u32| {
         let mut s = Script::new(false);
-        let stamp = |s: &mut Script, tsval: u32, tsecr: u32| {
-            s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
-        };
         for n in 0..60u32 {
             let ms = 30 + 10 * n;
             if n != 10 {
                 s.data(f64::from(ms), n);
-                stamp(&mut s, 1000 + ms - behind, 3000 + ms - behind - 5);
+                s.stamp(1000 + ms - behind, 3000 + ms - behind - 5);
             }
             s.ack(f64::from(ms) + 5.0, if n < 10 { n + 1 } else { 10 });
-            stamp(&mut s, 3000 + ms + 5, 1000 + ms - behind);
+            s.stamp(3000 + ms + 5, 1000 + ms - behind);
         }
         s.data(640.0, 10);
-        stamp(&mut s, 1640 - behind, 3640 - behind - 5);
+        s.stamp(1640 - behind, 3640 - behind - 5);
         triggers(&s.run())
     };
     assert_ne!(triggers(100), triggers(0));
+}
+
+#[test]
+fn a_repair_that_the_capture_ends_before_is_a_recovery() {
+    // Segment 1 is lost, and others of the flight call for it at 62 to 65 ms. Until 100 ms data passes that echoes this ACK.
+    let recovers = |echo: Option<u32>| {
+        let mut s = Script::new(true);
+        let stamp = |s: &mut Script, stamps| s.last().tcp.as_mut().unwrap().timestamps = echo.and(Some(stamps));
+        for n in 0..10 {
+            s.data(30.0 + f64::from(n), n);
+            stamp(&mut s, (1030 + n, 2000));
+        }
+        s.ack(60.0, 1);
+        stamp(&mut s, (2060, 1030));
+        for n in 2..6u32 {
+            s.sack(60.0 + f64::from(n), 1, 2, n + 1);
+            stamp(&mut s, (2060 + n, 1030));
+        }
+        for n in 10..20 {
+            s.data(81.0 + 2.0 * f64::from(n - 10), n);
+            stamp(&mut s, (1045, echo.unwrap_or(0)));
+        }
+        s.run().time_in("fast_recovery") / MS
+    };
+    assert_eq!(recovers(Some(2060)), 99 - 64);
+    // It has read the third duplicate ACK, and repeats nothing: it waits for more of them.
+    assert_eq!(recovers(Some(2065)), 0);
+    // The missing segment passed: no queue above the tap dropped it.
+    assert_eq!(recovers(None), 0);
+}
+
+#[test]
+fn a_repair_of_what_a_queue_above_the_tap_dropped() {
+    // Without timestamps; segment 1 never passed.
+    let mut s = Script::new(true);
+    (0..10).filter(|n| *n != 1).for_each(|n| s.data(30.0 + f64::from(n), n));
+    s.ack(60.0, 1);
+    (2..6).for_each(|n| s.sack(60.0 + f64::from(n), 1, 2, n + 1));
+    (10..20).for_each(|n| s.data(81.0 + 2.0 * f64::from(n - 10), n));
+    assert_eq!(s.run().time_in("fast_recovery") / MS, 99 - 64);
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn a_copy_after_the_ack_of_all_data_is_no_idle_time() {
 }
 
 #[test]
-fn a_repair_that_has_not_come_by_the_end_leaves_open_what_the_sender_did() {
+fn a_repair_that_has_not_come_by_the_end_begins_when_the_sender_heard_of_the_hole() {
     // 20 ms to the sender and back. The third segment is lost; the third report of that passes 25 ms before the end.
     let mut s = Script::between(true, 0.1);
     for n in (0..2).chain(3..32) {
@@ -138,5 +138,5 @@ fn a_repair_that_has_not_come_by_the_end_leaves_open_what_the_sender_did() {
         }
     }
     let t = s.run();
-    assert!((14..17).contains(&(t.time_in("undecided") / MS)), "{:?}", t.intervals());
+    assert!((14..17).contains(&(t.time_in("fast_recovery") / MS)), "{:?}", t.intervals());
 }
