@@ -6,6 +6,7 @@ mod hidden;
 mod host_queue;
 mod hostile;
 mod numbers;
+mod opening;
 mod proofs;
 mod queued;
 mod reports;

@@ -54,69 +54,6 @@ fn a_timer_of_a_syn() {
     assert_eq!(t.time_in("handshake"), 20_100_000);
 }
 
-/// A SYN whose answer comes after `late` s, a segment after it, and its ACK after `trip` ms.
-fn late_answer(late: i64, trip: f64) -> i64 {
-    let mut s = Script::new(false);
-    s.data(30.0, 0);
-    s.ack(30.0 + trip, 1);
-    for p in &mut s.packets[1..] {
-        p.time_ns = p.time_ns.map(|t| t + late * 1000 * MS);
-    }
-    let t = s.run();
-    assert_eq!(t.time_in("handshake") + t.time_in("rto_wait"), late * 1000 * MS + 20_100_000, "{:?}", t.intervals());
-    t.time_in("rto_wait") / MS
-}
-
-#[test]
-fn an_answer_to_a_syn_by_the_timer_of_the_peer() {
-    assert_eq!(late_answer(1, 20.0), 1000);
-    assert_eq!(late_answer(3, 20.0), 3000);
-    // No timer is so long; and a path so long that its round trip explains half of it.
-    assert_eq!(late_answer(2, 20.0), 0);
-    assert_eq!(late_answer(1, 600.0), 0);
-}
-
-#[test]
-fn a_queue_may_keep_an_answer_as_long_as_a_timer() {
-    // Another connection found a round trip of 20 ms. The SYN+ACK comes after 1 s, and no ACK of data until the end.
-    let timer = |outstanding: f64| {
-        let mut s = Script::new(false);
-        s.data(30.0, 0);
-        s.ack(50.0, 1);
-        let first = s.packets.len();
-        s.push(60.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
-        s.push(1080.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
-        s.data(1080.1, 0);
-        s.data(1080.1 + outstanding, 1);
-        for p in &mut s.packets[first..] {
-            let port = if p.dst_port == Some(5001) { &mut p.src_port } else { &mut p.dst_port };
-            *port = Some(40001);
-        }
-        s.run().time_in("rto_wait") / MS
-    };
-    assert_eq!(timer(100.0), 1000);
-    // By then a round trip takes as long.
-    assert_eq!(timer(900.0), 0);
-}
-
-#[test]
-fn data_that_answers_a_repeated_syn_ack_waited_for_timers() {
-    // At the receiver: its SYN+ACK is answered with data once the timer has repeated it.
-    let states = |data_ms: f64| {
-        let mut s = Script::between(false, 0.1);
-        s.packets.truncate(2);
-        s.push(1000.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
-        s.push(1020.1, true, 1000, 5000, flags::ACK, 0, &[], None);
-        s.data(data_ms, 0);
-        s.ack(data_ms + 0.1, 1);
-        let t = s.run();
-        (t.time_in("rto_wait"), t.time_in("handshake"), t.time_in("undecided"))
-    };
-    assert_eq!(states(1020.1), (1_000_100_000, 20_000_000, 0));
-    // Data that comes later may have been written later, and only the ACK was lost.
-    assert_eq!(states(1100.1).0, 0);
-}
-
 #[test]
 fn a_last_delayed_ack() {
     // One segment, acknowledged late, and nothing after it: the sender had sent all, and did not wait to send more.
