@@ -106,12 +106,13 @@ impl Connection {
                 Some(at) if sender.at_host && done - at >= LEAST_TIMEOUT_NS => Some((at, done, State::Undecided)),
                 _ => None,
             };
-            // The answer to a SYN+ACK that its timer repeated begins with data: the earlier ones were lost, or what they caused, and timers ran.
+            // A SYN+ACK that its timer repeated is answered with data, and at once: the earlier ones were lost, or what they caused, and timers
+            // ran. What comes later may have waited in a queue.
             let repeated = self.handshake.last_answer_timer().filter(|at| {
                 silent
                     && !reverse
                     && (timeline.now()..=done).contains(at)
-                    && done - at < SYN_TIMEOUT_NS
+                    && done - at < LEAST_TIMEOUT_NS
                     && t - done <= rest_ns
             });
             if let Some(at) = repeated.filter(|_| opened.is_none()) {

@@ -180,7 +180,7 @@ impl SenderState {
             let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
             if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
                 // An ACK called for it, or a timer ended the silence.
-                let timer = self.timer_ended(s.t - last, o, &view);
+                let timer = self.timer_ended(s, last, o, &view);
                 timeline.was(last, if timer { State::RtoWait } else { State::Undecided }, None);
                 // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before; or it was
                 // longer than one timer of any model.
@@ -256,10 +256,17 @@ impl SenderState {
     }
 
     /// A retransmission shows that the timer has expired, for it or for bytes whose copy is missing, and a calm sender was silent for no
-    /// longer than one timer; or for longer, but the bytes had passed before: their timer ran all the time.
-    fn timer_ended(&self, silent: i64, o: Option<&SentOutcome>, view: &SenderView) -> bool {
-        let Some(o) = o.filter(|o| o.evidence == Some(Evidence::AfterTimeout)) else { return false };
-        view.calm() && (silent <= self.longest_wait() || !o.lost_before_tap)
+    /// longer than one timer. On a path that holds nothing for so long: or for longer, but the bytes had passed before, so that their timer
+    /// ran all the time; or by both clocks it had sent nothing for the shortest timer, nor had any ACK passed that it could answer.
+    fn timer_ended(&self, s: &Sent, last: i64, o: Option<&SentOutcome>, view: &SenderView) -> bool {
+        let Some(o) = o else { return false };
+        let quick = self.loop_ns().is_some_and(|l| l < LEAST_TIMEOUT_NS);
+        if o.evidence == Some(Evidence::AfterTimeout) && view.calm() {
+            return s.t - last <= self.longest_wait() || quick && !o.lost_before_tap;
+        }
+        let dated = quick && view.tsval.is_some() && s.tsval.is_some() && self.own_tick().is_some();
+        let unasked = self.last_ack.is_some_and(|asked| s.t - asked >= LEAST_TIMEOUT_NS);
+        dated && unasked && s.t - last - self.held_on_path(s, view) >= LEAST_TIMEOUT_NS
     }
 
     /// A full segment after a silence may be the copy of one that was lost before the tap: after a timeout a sender repeats one segment and
