@@ -80,3 +80,11 @@ def test_a_few_ties_are_more_than_chance(seed: int) -> None:
 def test_the_collisions_of_its_scenario(tmp_path: Path) -> None:
     run = wl.simulate("data_ack_collision", tmp_path, seed=7, taps=("air",), duration_s=4.0)
     assert [f.code for f in wl.detect(wl.align([run.captures["air"]]), only=[CODE])] == [CODE]
+
+
+def test_ties_among_other_failures_that_were_not_heard_are_undecided(tmp_path: Path) -> None:
+    """More stations send: their frames collide with the data, too, and no sniffer hears a collision."""
+    run = wl.simulate("crowded_channel", tmp_path, seed=3, taps=("air",))
+    found = wl.detect(wl.align([run.captures["air"]]), only=[CODE])
+    assert not list(found)
+    assert ["no failed frame was heard" in case.sentence for case in found.undecided] == [True]

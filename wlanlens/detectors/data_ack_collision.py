@@ -84,7 +84,7 @@ def data_ack_collision(
     `open_share`: up to this p-value it is undecided: a longer capture would show it. So it is where `common_share` of the frames of either
     side fail: then almost every failure has one of the other side nearby, by chance or not.
     `unheard_share`: where no failed frame was heard, no retry shows how long bursts are: then ties must be most of the failures of the
-    side with more of them.
+    side with more of them, or it is undecided.
     `rounds_count`: contentions of one ACK, at most, on average (1.7 to 1.9 in simulations of two stations), each with one
     slot in 32 (OFDM: 16) in common. More ties than that, beyond `chance_share`, show a contention window below the
     standard's or more than one ACK at a time: a warning or more, by cost.
@@ -185,8 +185,8 @@ def _judge(
     missed = failed[~e.first_heard[failed]]
     # With one frame of a tie heard, each missed frame of either side may be in one.
     trials = max(unheard, len(missed) if mixed.any() else int((~e.first_heard[failed_acks]).sum()))
-    if len(missed) == len(failed) and paired < unheard_share * max(len(failed_data), len(failed_acks)):
-        return None
+    none_heard = len(missed) == len(failed)
+    mostly_other = none_heard and paired < unheard_share * max(len(failed_data), len(failed_acks))
     by_chance = min(1.0, expected / events)
     # A failure that was not heard is paired by chance, or by the next one of the same burst.
     in_burst = _retry_failure_rate(e, missed)
@@ -199,7 +199,14 @@ def _judge(
     p = max(binomial_tail(paired, events, by_chance), p_burst, p_udp)
     if p > chance_share:
         rare = min(len(failed_data) / len(data), len(failed_acks) / len(acks)) < common_share
-        return None if p > open_share and rare else _open(air, data_at, p)
+        return None if mostly_other or (p > open_share and rare) else _open(air, data_at, p)
+    if mostly_other:
+        return air.undecided(
+            "data_ack_collision",
+            np.unique(e.pair[data_at]).tolist(),
+            f"{count(paired, 'retried TCP data frame')} failed together with TCP ACKs, more than chance explains, but no failed frame was "
+            "heard: errors in bursts do the same. A sniffer nearer to both ends hears collisions.",
+        )
     tie_us = np.maximum(mean_airtime_us(e, data_at), mean_airtime_us(e, ack_at))
     cost_s = float(np.nansum(tie_us)) / 1e6 * (paired - min(expected, paired)) / paired
     by_design = ties_of_dcf(air, acks) * rounds
