@@ -148,7 +148,7 @@ def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, mo
             return counted.peaks()
 
     # Of fewer packets not all windows are in memory that the threads hold at once.
-    traced, arrow = grown(measure, 8)
+    traced, arrow = grown(measure, 16)
     assert traced < GROWTH
     assert arrow < GROWTH
 
