@@ -185,8 +185,7 @@ def _judge(
     missed = failed[~e.first_heard[failed]]
     # With one frame of a tie heard, each missed frame of either side may be in one.
     trials = max(unheard, len(missed) if mixed.any() else int((~e.first_heard[failed_acks]).sum()))
-    none_heard = len(missed) == len(failed)
-    mostly_other = none_heard and paired < unheard_share * max(len(failed_data), len(failed_acks))
+    mostly_other = len(missed) == len(failed) and paired < unheard_share * max(len(failed_data), len(failed_acks))
     by_chance = min(1.0, expected / events)
     # A failure that was not heard is paired by chance, or by the next one of the same burst.
     in_burst = _retry_failure_rate(e, missed)
@@ -204,8 +203,8 @@ def _judge(
         return air.undecided(
             "data_ack_collision",
             np.unique(e.pair[data_at]).tolist(),
-            f"{count(paired, 'retried TCP data frame')} failed together with TCP ACKs, more than chance explains, but no failed frame was "
-            "heard: errors in bursts do the same. A sniffer nearer to both ends hears collisions.",
+            f"{count(paired, 'retried TCP data frame')} failed together with TCP ACKs, but no failed frame was heard: errors in bursts do "
+            "the same.",
         )
     tie_us = np.maximum(mean_airtime_us(e, data_at), mean_airtime_us(e, ack_at))
     cost_s = float(np.nansum(tie_us)) / 1e6 * (paired - min(expected, paired)) / paired
