@@ -197,6 +197,9 @@ impl SenderState {
                 // What reports only a segment that came twice shows no hole (RFC 6675 section 2).
                 let counts = u16::from(!o.dsack || a.reports_above());
                 self.dupacks = self.dupacks.saturating_add(counts);
+                if counts > 0 {
+                    self.latest_dupack = Some(a.t);
+                }
                 if counts > 0 && self.dupacks == DUPACK_THRESHOLD {
                     (self.third_dupack, self.third_dupack_tsval) = (a.t, a.timestamps.map(|t| t.0));
                 }

@@ -339,8 +339,11 @@ impl Connection {
                 } else if o.is_none() && me.released_small(&s, peer.mss) {
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));
                 }
-                if fin && o.is_none() {
-                    timeline.sent_all(me.last_advance.unwrap_or(0));
+                if o.is_none() {
+                    me.note_write(&s, &mut timeline);
+                    if fin {
+                        timeline.sent_all(me.last_advance.unwrap_or(0));
+                    }
                 }
             } else if kind == Kind::WindowProbe {
                 timeline.probed = true;
@@ -352,7 +355,8 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
-            let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
+            let (stall, held) =
+                if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { (0, 0) };
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
@@ -361,8 +365,12 @@ impl Connection {
             }
             if stall > 0 {
                 let state = peer.on_path(before[1].0);
-                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
-                timeline.pass_stall(state, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                timeline.pass(Piece { end: t - held - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
+                timeline.pass(Piece { end: t - held, packets: 0, ..piece(State::DelayedAck, None, peer, 0, None) });
+                timeline.pass_stall(
+                    state,
+                    piece(if held > 0 { state } else { State::DelayedAck }, None, peer, o.acked, o.rtt),
+                );
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }
@@ -379,6 +387,7 @@ impl Connection {
                 timeline.pass(piece(state, timeout, peer, o.acked, o.rtt.filter(|_| peer.view.is_none())));
                 peer.doubt_late_ack(t, &mut timeline);
                 timeline.settle_answer(o.rtt, 0);
+                peer.settle_kept_back(t, o, &mut timeline);
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);
                 }

@@ -93,8 +93,11 @@ impl SenderState {
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
             r.retransmissions += 1;
             r.open += u32::from(!o.acked_before);
+            // Acknowledged bytes had not been lost.
+            r.spurious += u32::from(o.acked_before);
             if r.retransmissions == 1 {
                 r.first_row = number;
+                r.first_spurious = o.acked_before.then_some(true);
             }
         }
         if o.acked_before {
@@ -119,7 +122,7 @@ impl SenderState {
                 view.expired(s.start, self.expiries > 1 || row.backoff > Some(0), s.packet);
             }
         }
-        let asked = self.repair_asked();
+        let asked = self.repair_asked().or_else(|| self.repair_sent(s.t));
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
@@ -147,7 +150,7 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
-        let asked = self.repair_asked();
+        let asked = self.repair_asked().or_else(|| self.repair_sent(s.t));
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
@@ -158,6 +161,14 @@ impl SenderState {
     pub fn repair_asked(&self) -> Option<i64> {
         let open = matches!(self.phase, Phase::Open | Phase::Disorder);
         (open && self.dupacks >= DUPACK_THRESHOLD).then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
+    }
+
+    /// Away from the sender: when it sent what passes at `t`, if duplicate ACKs may have called for it. Which of them did is not known where
+    /// the tap saw late segments fill the hole first.
+    fn repair_sent(&self, t: i64) -> Option<i64> {
+        let loop_ns = self.view.as_ref().and_then(|_| self.loop_ns())?;
+        let asked = self.latest_dupack.is_some_and(|at| t - at <= loop_ns + loop_ns / 2);
+        asked.then_some(t - (loop_ns - self.ack_way_ns()).max(0))
     }
 
     fn note_gap(&mut self, t: i64) {
@@ -282,7 +293,7 @@ impl SenderState {
         if self.phase != Phase::Recovery || self.recoveries.back().is_none_or(|r| r.ended.is_some()) {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();
-            let asked = self.repair_asked().filter(|asked| *asked < s.t);
+            let asked = self.repair_asked().or_else(|| self.repair_sent(s.t)).filter(|asked| *asked < s.t);
             if let (Some(since), Some(timeline)) = (asked, &mut self.timeline) {
                 timeline.was(since, State::FastRecovery, None);
             }

@@ -210,6 +210,19 @@ impl Timeline {
         }
     }
 
+    /// Since then the receiver may have delayed an ACK: nothing is final until one shows it. Returns what the sender seemed to wait for.
+    pub fn suppose_delayed(&mut self, since: i64) -> Option<State> {
+        let state = self.open.last().map(|p| p.state).filter(|state| LIMITED.contains(state))?;
+        self.rename(since, state, State::DelayedAck);
+        self.held = true;
+        Some(state)
+    }
+
+    /// It had not.
+    pub fn was_not_delayed(&mut self, since: i64, state: State) {
+        self.rename(since, State::DelayedAck, state);
+    }
+
     /// The peer acknowledged data: the intervals go on at least until now.
     pub fn acked(&mut self) {
         self.acked_until = self.now;

@@ -7,6 +7,7 @@ use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind, Trigger};
+use super::nagle::KeptBack;
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
@@ -193,6 +194,8 @@ pub struct SenderState {
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
+    /// When the latest duplicate ACK came that shows a hole.
+    pub latest_dupack: Option<i64>,
     /// When the latest third duplicate ACK came.
     pub third_dupack: i64,
     /// Its TSval.
@@ -273,6 +276,10 @@ pub struct SenderState {
     pub usual_gap: i64,
     /// Payload of its latest new segment.
     pub len_before: i64,
+    /// Bytes of the present burst that met nothing outstanding, 0 for none, and of the largest one.
+    pub write: i64,
+    pub write_most: i64,
+    pub kept_back: Option<KeptBack>,
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,

@@ -1,5 +1,7 @@
 //! At a tap near the receiver: what the sender did meanwhile, and what cannot be told.
 
+use arrow_array::cast::AsArray;
+
 use super::{flags, Script, MS};
 
 /// Full segments with timestamps of 1 ms, in rounds of 100 ms that are twice as large each time, acknowledged at once: the sender echoes
@@ -166,4 +168,31 @@ fn a_repair_that_has_not_come_by_the_end_begins_when_the_sender_heard_of_the_hol
     }
     let t = s.run();
     assert!((14..17).contains(&(t.time_in("fast_recovery") / MS)), "{:?}", t.intervals());
+}
+
+#[test]
+fn late_segments_fill_a_hole_whose_repair_is_under_way() {
+    // 20 ms to the sender and back. The third segment comes after three others, whose ACKs called for a copy: it passes a round trip later.
+    let mut s = Script::between(true, 0.1);
+    for (k, n) in [0, 1, 3, 4, 5, 2].into_iter().enumerate() {
+        s.data(40.0 + k as f64, n);
+        match n {
+            0 | 1 => s.ack(40.1 + k as f64, n + 1),
+            2 => s.ack(45.1, 6),
+            _ => s.sack(40.1 + k as f64, 2, 3, n + 1),
+        }
+    }
+    s.data(56.0, 6);
+    s.ack(56.1, 7);
+    s.data(64.1, 2);
+    s.sack(64.2, 7, 2, 3);
+    s.data(80.0, 7);
+    s.ack(80.1, 8);
+    let t = s.run();
+    // From its way to the sender on, until the ACK of all is there.
+    assert!((10..=12).contains(&(t.time_in("fast_recovery") / MS)), "{:?}", t.intervals());
+    let spurious = t
+        .batches("recoveries")
+        .flat_map(|b| b.column_by_name("spurious").unwrap().as_boolean().iter().collect::<Vec<_>>());
+    assert_eq!(spurious.collect::<Vec<_>>(), [Some(true)]);
 }

@@ -1,0 +1,65 @@
+//! Writes that a sender keeps back while the receiver delays the ACK of a small segment: Nagle's algorithm (RFC 1122 section 4.2.3.4).
+
+use super::ack::{AckKind, AckOutcome};
+use super::intervals::{Timeline, TICK_NS};
+use super::kinds::State;
+use super::send::Sent;
+use super::sender_state::SenderState;
+
+/// A small segment was outstanding, and without an ACK a larger one followed: it holds more than one write.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptBack {
+    /// When the small segment passed, and when the larger one did.
+    small_at: i64,
+    larger_at: i64,
+    /// The larger segment ends here.
+    end: i64,
+    /// Since when the small one waited at the receiver, and what its sender seemed to wait for.
+    since: i64,
+    state: State,
+}
+
+impl SenderState {
+    /// New bytes pass: do they begin what met nothing outstanding, or go on with it? A write, or several that were kept back: no less.
+    #[inline]
+    pub fn note_write(&mut self, s: &Sent, timeline: &mut Timeline) {
+        let goes_on = self.write > 0 && self.tally.last_send.is_some_and(|last| s.t - last <= TICK_NS);
+        let una = self.view.as_ref().map_or(self.una, |view| view.una);
+        self.write = match () {
+            () if s.start == una => i64::from(s.len),
+            () if goes_on && self.last_ack <= self.tally.last_send => self.write + i64::from(s.len),
+            () => 0,
+        };
+        self.write_most = self.write_most.max(self.write);
+        self.note_kept_back(s, timeline);
+    }
+
+    /// Nagle's algorithm keeps back what is not a full segment until all is acknowledged: a segment that no ACK released and no write fills
+    /// shows that some had been written before. The small segment ahead of it has arrived for so long, and its ACK is late.
+    #[inline]
+    fn note_kept_back(&mut self, s: &Sent, timeline: &mut Timeline) {
+        let lone = self.len_before > 0 && s.start - self.una == self.len_before;
+        let Some(small_at) = self.tally.last_send.filter(|_| lone && self.kept_back.is_none()) else { return };
+        let larger = self.write_most > 0 && i64::from(s.len) > self.write_most.max(self.len_before);
+        let unasked = self.last_ack.is_some_and(|ack| ack <= small_at);
+        let Some(floor) = self.rtt_floor().filter(|floor| larger && unasked && s.t - small_at > floor + TICK_NS) else {
+            return;
+        };
+        let since = small_at + floor / 2;
+        if let Some(state) = timeline.suppose_delayed(since) {
+            self.kept_back = Some(KeptBack { small_at, larger_at: s.t, end: s.end, since, state });
+        }
+    }
+
+    /// An ACK: the receiver delayed that of the small segment if one ACK covers both, and the larger one took less time than the small one
+    /// had waited.
+    #[inline]
+    pub fn settle_kept_back(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
+        let Some(k) = self.kept_back.take() else { return };
+        let both = o.kind == AckKind::Advance && self.una >= k.end;
+        timeline.held = false;
+        if !both || t - k.larger_at >= k.larger_at - k.small_at {
+            timeline.was_not_delayed(k.since, k.state);
+        }
+    }
+}
