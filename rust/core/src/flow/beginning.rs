@@ -1,4 +1,4 @@
-//! The beginning of a direction's intervals.
+//! The beginning of a connection, and of a direction's intervals.
 
 use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
@@ -6,6 +6,7 @@ use super::kinds::State;
 use super::output::Out;
 use super::tap::{by_handshake, Tap};
 use super::timer::LEAST_TIMEOUT_NS;
+use crate::packet::{flags, Packet, Tcp};
 
 /// The first timeout of a SYN.
 pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
@@ -13,6 +14,27 @@ pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
 pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
 
 impl Connection {
+    /// What a packet tells of both ends.
+    #[inline]
+    pub fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
+        if tcp.flags & flags::SYN != 0 {
+            let me = &mut self.senders[usize::from(reverse)];
+            me.mss = tcp.mss.or(me.mss);
+            me.wscale = tcp.wscale.or(me.wscale);
+            me.sack_permitted |= tcp.sack_permitted;
+            me.options_cut |= tcp.options_cut;
+            let [a, b] = self.senders.each_ref().map(|h| h.mss);
+            let accepted = a.zip(b).map_or(0, |(a, b)| i64::from(a.min(b)));
+            self.senders.iter_mut().for_each(|h| h.accepted = accepted);
+        }
+        self.senders[usize::from(reverse)].timestamps |= tcp.timestamps.is_some();
+        self.on_air |= p.mpdu.is_some();
+        if let Some(outgoing) = p.outgoing {
+            // The votes are for a being local.
+            self.local_votes[usize::from(outgoing != reverse)] += 1;
+        }
+    }
+
     #[cold]
     pub fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool, at_once: bool) {
         let h = &mut self.handshake;

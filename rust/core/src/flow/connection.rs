@@ -329,14 +329,17 @@ impl Connection {
                 if me.view.is_some() {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
                 } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), out) {
-                    me.judge_host_queue(&s, peer.mss, &out.busy, &mut timeline);
+                    me.judge_host_queue(&s, &out.busy, &mut timeline);
                 } else if !sends_at_once(me, timeline.rest_ns(), t) {
                     me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
                     timeline.retract_closed();
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));
+                    if me.last_ack.is_some_and(|asked| out.busy.is_first_since(asked)) {
+                        timeline.had_room(me.tally.last_send.unwrap_or(t));
+                    }
                     me.missed_ack(&s, o.is_none(), &mut timeline);
-                } else if o.is_none() && me.released_small(&s, peer.mss) {
+                } else if o.is_none() && me.released_small(&s) {
                     timeline.sent_all(me.tally.last_send.unwrap_or(t));
                 }
                 if o.is_none() {
@@ -454,22 +457,6 @@ impl Connection {
         if tcp.flags & flags::ACK != 0 && tcp.flags & flags::RST == 0 && !peer.seq.is_set() {
             peer.seq.set(tcp.ack, 1);
             (peer.una, peer.end) = (1, 1);
-        }
-    }
-
-    fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
-        let me = &mut self.senders[usize::from(reverse)];
-        if tcp.flags & flags::SYN != 0 {
-            me.mss = tcp.mss.or(me.mss);
-            me.wscale = tcp.wscale.or(me.wscale);
-            me.sack_permitted |= tcp.sack_permitted;
-            me.options_cut |= tcp.options_cut;
-        }
-        me.timestamps |= tcp.timestamps.is_some();
-        self.on_air |= p.mpdu.is_some();
-        if let Some(outgoing) = p.outgoing {
-            // The votes are for a being local.
-            self.local_votes[usize::from(outgoing != reverse)] += 1;
         }
     }
 

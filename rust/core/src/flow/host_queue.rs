@@ -38,6 +38,11 @@ impl Busy {
         self.until > asked && (self.has_no_pause(asked) || self.delay > 0 && usual)
     }
 
+    /// No other packet of it passed since then, in whose queue the present one could have waited.
+    pub fn is_first_since(&self, asked: i64) -> bool {
+        self.until <= asked
+    }
+
     pub fn has_no_pause(&self, asked: i64) -> bool {
         self.since <= asked.saturating_add(TICK_NS)
     }

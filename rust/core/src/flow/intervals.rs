@@ -175,6 +175,11 @@ impl Timeline {
         self.rename(since, State::SlowStart, State::Transfer);
     }
 
+    /// Nor was the peer's.
+    pub fn had_room(&mut self, since: i64) {
+        self.rename(since, State::WindowLimited, State::Transfer);
+    }
+
     /// Since its last transmission the sender was silent for so long that its timer may have expired: what it waited for is not known.
     pub fn doubt_since(&mut self, since: i64) {
         for state in LIMITED.into_iter().chain([State::FullPath, State::FastRecovery, State::LossRecovery]) {

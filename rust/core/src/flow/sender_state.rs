@@ -319,7 +319,9 @@ pub struct SenderState {
     pub tally: Tally,
 
     // Seldom.
+    /// The largest payload that it accepts, and that both ends do, 0 for unknown.
     pub mss: Option<u16>,
+    pub accepted: i64,
     pub wscale: Option<u8>,
     /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
     pub dup_run: Option<(i64, u16, i64)>,

@@ -38,6 +38,9 @@ pub struct SenderView {
     /// Largest flight, and that of the latest new segment.
     pub flight_max: i64,
     pub flight: i64,
+    /// The flight when all of it had been acknowledged before, and how many times in a row it was no larger than the time before.
+    round: i64,
+    alike: u32,
     /// Bytes that ACKs made in one tick covered after the first of them: its echo shows only that it had read one.
     pub same_tick: i64,
     /// The latest segment with new bytes: its length and its TSval.
@@ -79,8 +82,20 @@ impl SenderView {
     /// The sender repeats bytes in this phase.
     pub fn repeats(&mut self, phase: Phase, recover: i64) {
         if matches!(phase, Phase::Recovery | Phase::Loss) {
-            (self.phase, self.recover) = (phase, recover);
+            (self.phase, self.recover, self.round, self.alike) = (phase, recover, 0, 0);
         }
+    }
+
+    /// All that it had sent is acknowledged, and it goes on.
+    pub fn ends_round(&mut self) {
+        self.alike = if self.flight <= self.round { self.alike + 1 } else { 0 };
+        self.round = self.flight;
+    }
+
+    /// Its window had grown meanwhile, and it sent no more all the same: by a segment for each ACK below two segments, which is slow start
+    /// (RFC 5681 section 3.1), and else by half a segment at least for a flight whose ACKs were delayed.
+    pub fn had_no_more(&self, segment: i64) -> bool {
+        self.alike >= if self.flight <= segment { 1 } else { 3 }
     }
 
     /// As far as is known it repeats nothing.

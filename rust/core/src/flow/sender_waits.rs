@@ -47,11 +47,11 @@ impl SenderState {
     }
 
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
-    pub fn judge_host_queue(&self, s: &Sent, peer_mss: Option<u16>, busy: &Busy, timeline: &mut Timeline) {
+    pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
         let state = if self.start_over { State::Transfer } else { State::SlowStart };
         timeline.was_under_way(self.last_advance.unwrap_or(s.t), state);
         let shared = self.last_ack.is_some_and(|asked| !busy.has_no_pause(asked));
-        if shared || self.released_small(s, peer_mss) {
+        if shared || self.released_small(s) {
             timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
         }
     }
@@ -67,11 +67,13 @@ impl SenderState {
     }
 
     /// The ACK of everything released a small segment after another one: the sender kept it back until then (Nagle, RFC 1122 section 4.2.3.4).
-    /// Small: below half of what both ends accept, so that no path's MTU made it so.
-    pub fn released_small(&self, s: &Sent, peer_mss: Option<u16>) -> bool {
-        let accepted = self.mss.zip(peer_mss).map_or(0, |(a, b)| i64::from(a.min(b)));
-        let largest = self.len_before.max(i64::from(s.len));
-        s.start == self.una && self.len_before > 0 && s.len > 0 && largest * 2 < accepted.max(self.segment)
+    pub fn released_small(&self, s: &Sent) -> bool {
+        s.start == self.una && self.len_before > 0 && s.len > 0 && self.is_small(self.len_before.max(i64::from(s.len)))
+    }
+
+    /// Below half of what both ends accept, so that no path's MTU made a segment so small.
+    fn is_small(&self, len: i64) -> bool {
+        len * 2 < self.accepted.max(self.segment)
     }
 
     /// From the tap to this sender, as the latest ACK of it took that shows.
@@ -150,12 +152,17 @@ impl SenderState {
             // Two round trips are never quite alike.
             let usual = (there / 2).max(timeline.rest_ns());
             if idle > usual && self.phase != Phase::Loss && opened > usual {
+                view.ends_round();
                 // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
                 // have no gap.
                 let sure = self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.ids.next;
-                let state = if sure && echo.is_some() { State::Idle } else { self.ended_writing(&view) };
+                let all = echo.is_some() || self.ids.next && view.had_no_more(self.segment) && self.has_room(&view);
+                let state = if sure && all { State::Idle } else { self.ended_writing(&view) };
                 timeline.was(s.t - idle, state, None);
                 timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
+                if state == State::Idle {
+                    timeline.had_room(self.tally.last_send.unwrap_or(s.t));
+                }
             }
             idle = if idle > usual { idle } else { 0 };
         }
@@ -296,12 +303,17 @@ impl SenderState {
     /// What a silence after the latest segment was, where neither timestamps nor ids show it: the application had written all if
     /// that segment was not full, although the window had room for a full one.
     fn ended_writing(&self, view: &SenderView) -> State {
-        let room = view.window.is_none_or(|w| self.end - view.una < i64::from(w));
-        if view.len < self.segment && room {
+        let small = view.len < self.segment || self.is_small(view.len);
+        if small && self.has_room(view) {
             State::Idle
         } else {
             State::Undecided
         }
+    }
+
+    /// The window that it knew had room for a full segment.
+    fn has_room(&self, view: &SenderView) -> bool {
+        view.window.is_none_or(|w| self.end - view.una < i64::from(w))
     }
 
     /// An ACK passes its sender's tap later after the latest data than a receiver may delay it (RFC 1122 section 4.2.3.2) and than the

@@ -196,3 +196,29 @@ fn late_segments_fill_a_hole_whose_repair_is_under_way() {
         .flat_map(|b| b.column_by_name("spurious").unwrap().as_boolean().iter().collect::<Vec<_>>());
     assert_eq!(spurious.collect::<Vec<_>>(), [Some(true)]);
 }
+
+/// Bursts of so many full segments, 600 ms apart and without timestamps, each acknowledged at once; ids are skipped before a burst or not.
+fn bursts(sizes: &[u32], skipped: u32) -> i64 {
+    let mut s = Script::between(false, 0.1);
+    let mut n = 0;
+    for (k, size) in sizes.iter().enumerate() {
+        s.ids[0] += skipped;
+        for i in 0..*size {
+            let ms = 40.0 + 600.0 * k as f64 + f64::from(i);
+            s.data(ms, n);
+            n += 1;
+            s.ack(ms + 0.1, n);
+        }
+    }
+    s.run().time_in("idle") / MS
+}
+
+#[test]
+fn a_window_that_grew_meanwhile_was_no_limit() {
+    let silence = 600 - 20;
+    assert_eq!(bursts(&[1, 1, 1, 1], 0) / silence, 2);
+    assert_eq!(bursts(&[2, 2, 2, 2, 2, 2], 0) / silence, 2);
+    assert_eq!(bursts(&[2, 3, 4, 5, 6, 7], 0) / silence, 0);
+    // What the skipped ids were may have been lost.
+    assert_eq!(bursts(&[1, 1, 1, 1], 1) / silence, 0);
+}
