@@ -13,7 +13,7 @@ from wlanlens.plots._chart import Chart, Panel, Series, drawn, need, nothing, th
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._rows import FlowKey, of_flow
 from wlanlens.registry import plot
-from wlanlens.tables.columns import Array, coded, integers, known
+from wlanlens.tables.columns import Array, coded, find, integers, known
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -125,8 +125,8 @@ def loss_events(trace: Trace, key: FlowKey) -> tuple[Array, Array]:
     ours = coded(rows["direction"], (key.direction,)) == 0
     timed = ours & (coded(rows["trigger"], _ENDED_BY[0][3]) >= 0)
     # A loss is of this direction if its retransmission is.
-    mine = first[np.isin(losses.packet[first], number[ours])]
-    return losses.t_ns[mine], np.isin(losses.packet[mine], number[timed])
+    mine = first[find(number[ours], losses.packet[first]) >= 0]
+    return losses.t_ns[mine], find(number[timed], losses.packet[mine]) >= 0
 
 
 def _sent_ns(trace: Trace, key: FlowKey) -> Array:

@@ -106,15 +106,15 @@ def missing(trace: Trace, key: FlowKey) -> tuple[int, int]:
         return 0, 0
     flows = of_flow(trace.table("flows"), key)
     held = of_flow(trace.table("segments").select(["capture", "flow", "direction", "transmission"]), key)
-    held_resent = pc.and_(pc.equal(held["direction"], key.direction), pc.equal(held["transmission"], "retransmission"))
+    held_resent = (coded(held["direction"], (key.direction,)) == 0) & (coded(held["transmission"], ("retransmission",)) == 0)
     resent = flows.filter(pc.equal(flows["direction"], key.direction))["retransmissions"]
-    return _missing(flows["packets"], held.num_rows), _missing(resent, pc.sum(held_resent).as_py())
+    return _missing(flows["packets"], held.num_rows), _missing(resent, int(held_resent.sum()))
 
 
-def _missing(counted: Any, held: int | None) -> int:
+def _missing(counted: Any, held: int) -> int:
     import pyarrow.compute as pc
 
-    return max(0, int(pc.sum(counted).as_py() or 0) - (held or 0))
+    return max(0, int(pc.sum(counted).as_py() or 0) - held)
 
 
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
