@@ -106,7 +106,9 @@ def missing(trace: Trace, key: FlowKey) -> tuple[int, int]:
         return 0, 0
     flows = of_flow(trace.table("flows"), key)
     held = of_flow(trace.table("segments").select(["capture", "flow", "direction", "transmission"]), key)
-    held_resent = (coded(held["direction"], (key.direction,)) == 0) & (coded(held["transmission"], ("retransmission",)) == 0)
+    held_resent = (coded(held["direction"], (key.direction,)) == 0) & (
+        coded(held["transmission"], ("retransmission",)) == 0
+    )
     resent = flows.filter(pc.equal(flows["direction"], key.direction))["retransmissions"]
     return _missing(flows["packets"], held.num_rows), _missing(resent, int(held_resent.sum()))
 
