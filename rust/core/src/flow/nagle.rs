@@ -6,13 +6,13 @@ use super::kinds::State;
 use super::send::Sent;
 use super::sender_state::SenderState;
 
-/// A small segment was outstanding, and without an ACK a larger one followed: it holds more than one write.
+/// A small segment was outstanding, and without an ACK a full one followed: it holds more than one write.
 #[derive(Debug, Clone, Copy)]
 pub struct KeptBack {
-    /// When the small segment passed, and when the larger one did.
+    /// When the small segment passed, and when the full one did.
     small_at: i64,
-    larger_at: i64,
-    /// The larger segment ends here.
+    full_at: i64,
+    /// The full segment ends here.
     end: i64,
     /// Since when the small one waited at the receiver, and what its sender seemed to wait for.
     since: i64,
@@ -40,25 +40,27 @@ impl SenderState {
     fn note_kept_back(&mut self, s: &Sent, timeline: &mut Timeline) {
         let lone = self.len_before > 0 && s.start - self.una == self.len_before;
         let Some(small_at) = self.tally.last_send.filter(|_| lone && self.kept_back.is_none()) else { return };
-        let larger = self.write_most > 0 && i64::from(s.len) > self.write_most.max(self.len_before);
+        let len = i64::from(s.len);
+        let full = len == self.segment && !self.is_small(len);
+        let larger = full && self.write_most > 0 && len > self.write_most.max(self.len_before);
         let unasked = self.last_ack.is_some_and(|ack| ack <= small_at);
         let Some(floor) = self.rtt_floor().filter(|floor| larger && unasked && s.t - small_at > floor + TICK_NS) else {
             return;
         };
         let since = small_at + floor / 2;
         if let Some(state) = timeline.suppose_delayed(since) {
-            self.kept_back = Some(KeptBack { small_at, larger_at: s.t, end: s.end, since, state });
+            self.kept_back = Some(KeptBack { small_at, full_at: s.t, end: s.end, since, state });
         }
     }
 
-    /// An ACK: the receiver delayed that of the small segment if one ACK covers both, and the larger one took less time than the small one
+    /// An ACK: the receiver delayed that of the small segment if one ACK covers both, and the full one took less time than the small one
     /// had waited.
     #[inline]
     pub fn settle_kept_back(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
         let Some(k) = self.kept_back.take() else { return };
         let both = o.kind == AckKind::Advance && self.una >= k.end;
         timeline.held = false;
-        if !both || t - k.larger_at >= k.larger_at - k.small_at {
+        if !both || t - k.full_at >= k.full_at - k.small_at {
             timeline.was_not_delayed(k.since, k.state);
         }
     }

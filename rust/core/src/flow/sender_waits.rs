@@ -72,7 +72,7 @@ impl SenderState {
     }
 
     /// Below half of what both ends accept, so that no path's MTU made a segment so small.
-    fn is_small(&self, len: i64) -> bool {
+    pub fn is_small(&self, len: i64) -> bool {
         len * 2 < self.accepted.max(self.segment)
     }
 
