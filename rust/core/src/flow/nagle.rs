@@ -2,22 +2,8 @@
 
 use super::ack::{AckKind, AckOutcome};
 use super::intervals::{Timeline, TICK_NS};
-use super::kinds::State;
 use super::send::Sent;
-use super::sender_state::SenderState;
-
-/// A small segment was outstanding, and without an ACK a full one followed: it holds more than one write.
-#[derive(Debug, Clone, Copy)]
-pub struct KeptBack {
-    /// When the small segment passed, and when the full one did.
-    small_at: i64,
-    full_at: i64,
-    /// The full segment ends here.
-    end: i64,
-    /// Since when the small one waited at the receiver, and what its sender seemed to wait for.
-    since: i64,
-    state: State,
-}
+use super::sender_state::{KeptBack, SenderState};
 
 impl SenderState {
     /// New bytes pass: do they begin what met nothing outstanding, or go on with it? A write, or several that were kept back: no less.

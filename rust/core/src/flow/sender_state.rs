@@ -6,8 +6,7 @@ use super::causes::Causes;
 use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
-use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind, Trigger};
-use super::nagle::KeptBack;
+use super::kinds::{By, Phase, RecoveryEnd, State, TimeoutKind, Trigger};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
@@ -101,6 +100,19 @@ pub struct EchoWait {
     pub syn: bool,
     /// The ACKs came with data, or after data, that the sender may lack: it echoes none of them until that is repaired.
     pub blocked: bool,
+}
+
+/// A small segment was outstanding, and without an ACK a full one followed: it holds more than one write.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptBack {
+    /// When the small segment passed, and when the full one did.
+    pub small_at: i64,
+    pub full_at: i64,
+    /// The full segment ends here.
+    pub end: i64,
+    /// Since when the small one waited at the receiver, and what its sender seemed to wait for.
+    pub since: i64,
+    pub state: State,
 }
 
 /// An ACK beyond everything sent, until another packet confirms or refutes it.
