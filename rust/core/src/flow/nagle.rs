@@ -50,4 +50,11 @@ impl SenderState {
             timeline.was_not_delayed(k.since, k.state);
         }
     }
+
+    /// The capture ends before an ACK showed it.
+    pub fn drop_kept_back(&mut self, timeline: &mut Timeline) {
+        if let Some(k) = self.kept_back.take() {
+            timeline.was_not_delayed(k.since, k.state);
+        }
+    }
 }

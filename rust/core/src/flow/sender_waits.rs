@@ -344,6 +344,7 @@ impl SenderState {
     pub fn end_view(&mut self, timeline: &mut Timeline) {
         // It did not wait for a last delayed ACK: it had sent all.
         timeline.retract_stall();
+        self.drop_kept_back(timeline);
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }

@@ -251,3 +251,21 @@ fn data_that_echoes_an_older_ack_waited_before_the_tap() {
         assert_eq!(s.run().time_in("idle"), idle, "{echo}");
     }
 }
+
+#[test]
+fn a_window_that_the_sender_did_not_need_is_no_limit() {
+    let mut s = Script::new(false);
+    for (ms, n) in [(30.0, 0), (50.1, 2)] {
+        s.data(ms, n);
+        s.data(ms, n + 1);
+        s.ack(ms + 20.0, n + 2);
+    }
+    s.data(200.0, 4);
+    s.ack(220.0, 5);
+    for p in &mut s.packets {
+        p.tcp.as_mut().unwrap().window = 2000;
+    }
+    // The first ACK releases more, the second one does not, and no other packet of the host is in the way.
+    let t = s.run();
+    assert_eq!(t.time_in("window_limited") / MS, 20, "{:?}", t.intervals());
+}

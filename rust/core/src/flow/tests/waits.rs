@@ -54,6 +54,35 @@ fn a_timer_of_a_syn() {
     assert_eq!(t.time_in("handshake"), 20_100_000);
 }
 
+/// Segments that are acknowledged after 20 ms, then one whose ACK was made 40 ms late and came `held` ms later than that.
+fn delayed_then_held(held: f64) -> i64 {
+    let mut s = Script::new(false);
+    for n in 0..8 {
+        let ms = 30.0 + 50.0 * f64::from(n);
+        s.data(ms, n);
+        s.stamp(ms as u32, 5000 + n * 50);
+        s.ack(ms + 20.0, n + 1);
+        s.stamp(5050 + n * 50, ms as u32);
+    }
+    s.data(430.0, 8);
+    s.stamp(430, 5400);
+    s.ack(490.0 + held, 9);
+    s.stamp(5490, 430);
+    s.data(490.1 + held, 9);
+    s.stamp(490 + held as u32, 5490);
+    s.ack(510.1 + held, 10);
+    s.stamp(5510 + held as u32, 490 + held as u32);
+    s.run().time_in("delayed_ack") / MS
+}
+
+#[test]
+fn a_delayed_ack_that_the_path_held_afterwards() {
+    for held in [0.0, 10.0, 60.0] {
+        let found = delayed_then_held(held);
+        assert!((38..=52).contains(&found), "{held}: {found}");
+    }
+}
+
 #[test]
 fn a_last_delayed_ack() {
     // One segment, acknowledged late, and nothing after it: the sender had sent all, and did not wait to send more.
