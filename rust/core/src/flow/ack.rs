@@ -199,9 +199,9 @@ impl SenderState {
                 self.dupacks = self.dupacks.saturating_add(counts);
                 if counts > 0 {
                     self.latest_dupack = Some(a.t);
-                }
-                if counts > 0 && self.dupacks == DUPACK_THRESHOLD {
-                    (self.third_dupack, self.third_dupack_tsval) = (a.t, a.timestamps.map(|t| t.0));
+                    if self.dupacks == DUPACK_THRESHOLD {
+                        (self.third_dupack, self.third_dupack_tsval) = (a.t, a.timestamps.map(|t| t.0));
+                    }
                 }
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);
                 self.tally.dupacks += 1;

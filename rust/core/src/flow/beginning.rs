@@ -14,7 +14,7 @@ pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
 pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
 
 impl Connection {
-    /// What a packet tells of both ends.
+    /// Learn the options of a SYN, whether the sender uses timestamps, and on which side of the tap it is.
     #[inline]
     pub fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
         if tcp.flags & flags::SYN != 0 {

@@ -334,9 +334,10 @@ impl Connection {
                     me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
                     timeline.retract_closed();
-                    timeline.sent_all(me.tally.last_send.unwrap_or(t));
+                    let last = me.tally.last_send.unwrap_or(t);
+                    timeline.sent_all(last);
                     if me.last_ack.is_some_and(|asked| out.busy.is_first_since(asked)) {
-                        timeline.had_room(me.tally.last_send.unwrap_or(t));
+                        timeline.had_room(last);
                     }
                     me.missed_ack(&s, o.is_none(), &mut timeline);
                 } else if o.is_none() && me.released_small(&s) {
@@ -358,15 +359,14 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
-            let (stall, held) =
-                if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { (0, 0) };
+            let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { None };
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
             if peer.view.is_none() {
                 peer.note_ack_of_path(t, o);
             }
-            if stall > 0 {
+            if let Some((stall, held)) = stall {
                 let state = peer.on_path(before[1].0);
                 timeline.pass(Piece { end: t - held - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
                 timeline.pass(Piece { end: t - held, packets: 0, ..piece(State::DelayedAck, None, peer, 0, None) });

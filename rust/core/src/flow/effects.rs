@@ -122,7 +122,7 @@ impl SenderState {
                 view.expired(s.start, self.expiries > 1 || row.backoff > Some(0), s.packet);
             }
         }
-        let asked = self.repair_asked().or_else(|| self.repair_sent(s.t));
+        let asked = self.repair_since(s.t);
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
@@ -150,7 +150,7 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
-        let asked = self.repair_asked().or_else(|| self.repair_sent(s.t));
+        let asked = self.repair_since(s.t);
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, out.intervals, out.flow, self.reverse);
         }
@@ -161,6 +161,11 @@ impl SenderState {
     pub fn repair_asked(&self) -> Option<i64> {
         let open = matches!(self.phase, Phase::Open | Phase::Disorder);
         (open && self.dupacks >= DUPACK_THRESHOLD).then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
+    }
+
+    /// Since when the sender may have repaired a hole, if what passes at `t` is a repair: since the third duplicate ACK, or since it sent that.
+    fn repair_since(&self, t: i64) -> Option<i64> {
+        self.repair_asked().or_else(|| self.repair_sent(t))
     }
 
     /// Away from the sender: when it sent what passes at `t`, if duplicate ACKs may have called for it. Which of them did is not known where
@@ -293,7 +298,7 @@ impl SenderState {
         if self.phase != Phase::Recovery || self.recoveries.back().is_none_or(|r| r.ended.is_some()) {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();
-            let asked = self.repair_asked().or_else(|| self.repair_sent(s.t)).filter(|asked| *asked < s.t);
+            let asked = self.repair_since(s.t).filter(|asked| *asked < s.t);
             if let (Some(since), Some(timeline)) = (asked, &mut self.timeline) {
                 timeline.was(since, State::FastRecovery, None);
             }

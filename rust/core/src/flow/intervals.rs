@@ -138,7 +138,7 @@ impl Timeline {
         self.rest_ns
     }
 
-    /// A stall for a delayed ACK, after a wait in this state.
+    /// The end of a stall for a delayed ACK, after a wait in this state; or, after the stall, the time that the path held that ACK.
     pub fn pass_stall(&mut self, before: State, piece: Piece) {
         self.pass(piece);
         self.stalled = Some(before);
@@ -175,7 +175,7 @@ impl Timeline {
         self.rename(since, State::SlowStart, State::Transfer);
     }
 
-    /// Nor was the peer's.
+    /// Since then the peer's window was no limit, either.
     pub fn had_room(&mut self, since: i64) {
         self.rename(since, State::WindowLimited, State::Transfer);
     }

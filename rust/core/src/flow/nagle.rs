@@ -43,15 +43,15 @@ impl SenderState {
     /// had waited.
     #[inline]
     pub fn settle_kept_back(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
-        let Some(k) = self.kept_back.take() else { return };
-        let both = o.kind == AckKind::Advance && self.una >= k.end;
+        let Some(k) = self.kept_back else { return };
         timeline.held = false;
-        if !both || t - k.full_at >= k.full_at - k.small_at {
-            timeline.was_not_delayed(k.since, k.state);
+        if o.kind == AckKind::Advance && self.una >= k.end && t - k.full_at < k.full_at - k.small_at {
+            self.kept_back = None;
         }
+        self.drop_kept_back(timeline);
     }
 
-    /// The capture ends before an ACK showed it.
+    /// The receiver did not delay that ACK, or the capture ends before one shows it.
     pub fn drop_kept_back(&mut self, timeline: &mut Timeline) {
         if let Some(k) = self.kept_back.take() {
             timeline.was_not_delayed(k.since, k.state);

@@ -159,9 +159,10 @@ impl SenderState {
                 let all = echo.is_some() || self.ids.next && view.had_no_more(self.segment) && self.has_room(&view);
                 let state = if sure && all { State::Idle } else { self.ended_writing(&view) };
                 timeline.was(s.t - idle, state, None);
-                timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
+                let last = self.tally.last_send.unwrap_or(s.t);
+                timeline.sent_all(last);
                 if state == State::Idle {
-                    timeline.had_room(self.tally.last_send.unwrap_or(s.t));
+                    timeline.had_room(last);
                 }
             }
             idle = if idle > usual { idle } else { 0 };

@@ -69,31 +69,31 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
 }
 
 /// The time by which the receiver delayed the ACK of everything outstanding, while the sender was silent; and how long the path held that ACK.
-pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> (i64, i64) {
+pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> Option<(i64, i64)> {
     if o.kind != AckKind::Advance
         || h.flight() > 0
         || h.phase == Phase::Loss
         || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
     {
-        return (0, 0);
+        return None;
     }
-    let Some(least) = h.rtt_least else { return (0, 0) };
+    let least = h.rtt_least?;
     // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
     let own = match h.ns_per_kib {
         // What passes a tap at the receiver has the path behind it.
         _ if h.near_receiver => 0,
         Some(n) => own_delay(n, h.flight_sent),
         None if h.flight_sent <= h.mss() => 0,
-        None => return (0, 0),
+        None => return None,
     };
     // An ACK whose own timestamp shows that it was made long before was held on the path, not by the receiver.
     let held = o.made.map_or(0, |made| h.last_advance.unwrap_or(0) - made);
     let held = if held > DELAYED_ACK_NS { held } else { 0 };
     let over = silent - least - own - held;
     if !(DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) || gap - held < DELAYED_ACK_NS {
-        return (0, 0);
+        return None;
     }
-    (over.min(gap - held), held)
+    Some((over.min(gap - held), held))
 }
 
 /// Whether a transmission at `t` follows the latest ACK at once, so that the sender had waited for it: within twice its shortest reaction
