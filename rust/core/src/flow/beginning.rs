@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
 use super::output::Out;
-use super::tap::{by_handshake, Tap};
+use super::tap::{by_handshake, by_loops, Tap};
 use super::timer::LEAST_TIMEOUT_NS;
 use crate::packet::{flags, Packet, Tcp};
 
@@ -65,12 +65,26 @@ impl Connection {
         }
         // What goes on from the tap to this sender and comes back is data, or ACKs, of its peer.
         let back = self.senders[usize::from(!reverse)].pair;
+        let loops = [reverse, !reverse].map(|side| {
+            let s = &self.senders[usize::from(side)];
+            out.hosts.loop_ns(s.host, s.longest_loop())
+        });
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;
-        let least = out.hosts.loop_ns(sender.host, sender.longest_loop());
-        sender.at_host = least <= TICK_NS;
+        let near = by_loops(loops);
+        sender.at_host = loops[0] <= TICK_NS && near != Tap::NearReceiver;
+        // Other connections showed an end to be near that was slow in this handshake, or behind its own queue.
+        let known = !sender.sniffed && sender.longest_loop().is_some() && loops.iter().all(|l| *l < i64::MAX);
+        match near {
+            Tap::NearSender if known => (sender.near_sender, sender.near_receiver) = (true, false),
+            Tap::NearReceiver if known => (sender.near_sender, sender.near_receiver) = (false, true),
+            _ => {}
+        }
         sender.follow_view();
+        // The answer to its SYN is the first of its round trips. Away from it the tap has measured a part of one.
+        let whole = sender.measured_least().filter(|_| sender.view.is_none());
+        sender.late = whole.is_none_or(|least| least - sender.pair_least > sender.pair_least / 2);
         sender.pair_loop = out.pairs.least(back, sender.loop_ns());
         let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {
@@ -94,6 +108,7 @@ impl Connection {
             // and the sender may have read the answer long before.
             let answered = self.handshake.answered.filter(|_| !sender.near_sender && !reverse);
             let timers = self.handshake.timers(reverse);
+            sender.syn_repeated = timers.is_some();
             let held = |first: i64, answer| first > answer && first - timeline.now() > SYN_TIMEOUT_MAX_NS;
             let late = answered.zip(timers).and_then(|(answer, timers)| held(timers.0, answer).then_some(answer));
             if let Some(answer) = late {
@@ -123,7 +138,9 @@ impl Connection {
             }
             let opened = match answered {
                 Some(at) if done - at > rest_ns && (t - at < LEAST_TIMEOUT_NS || out.busy.delays(at, t)) => {
-                    Some((at, if t - done <= rest_ns { t } else { done }, State::SlowStart))
+                    let expired = done - at > sender.longest_timeout().max(3 * (at - self.start));
+                    let state = if expired { State::RtoWait } else { State::SlowStart };
+                    Some((at, if t - done <= rest_ns { t } else { done }, state))
                 }
                 Some(at) if sender.at_host && done - at >= LEAST_TIMEOUT_NS => Some((at, done, State::Undecided)),
                 _ => None,

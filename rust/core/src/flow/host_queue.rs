@@ -25,10 +25,12 @@ pub struct Busy {
     pub until: i64,
     /// How long its queue lately kept an answer, at most.
     delay: i64,
+    /// It once sent for a while without a pause, as a line of constant rate does, and no station.
+    line: bool,
 }
 
 impl Busy {
-    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0 };
+    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0, line: false };
 
     /// Other packets passed since the host could answer at `asked`, and its answer passes at `t`: it waited behind them if they passed
     /// without a pause, or if another answer lately waited about as long, less a packet.
@@ -36,6 +38,12 @@ impl Busy {
         let packet = t.saturating_sub(self.until);
         let usual = t.saturating_sub(asked) <= self.delay.saturating_add(packet).saturating_mul(2);
         self.until > asked && (self.has_no_pause(asked) || self.delay > 0 && usual)
+    }
+
+    /// A line had what passes at `t` in its queue before `asked`: later packets stay for much longer. A station shares the air with the
+    /// ACKs: either is under way all the time.
+    pub fn had_it(&self, asked: i64, t: i64) -> bool {
+        !self.line || t.saturating_sub(asked).saturating_mul(2) <= self.delay
     }
 
     /// No other packet of it passed since then, in whose queue the present one could have waited.
@@ -56,8 +64,9 @@ struct Interface {
     /// The least time for 1024 bytes between two packets, which no interface beats; ns.
     ns_per_kib: i64,
     busy_since: i64,
-    /// Packets since then.
+    /// Packets since then, and whether they were once enough.
     run: u32,
+    line: bool,
     /// How long its queue kept the latest answer, and when that passed.
     delay: (i64, i64),
     /// The least time from the tap to the host and back, over its connections.
@@ -76,6 +85,7 @@ impl Default for HostQueues {
             ns_per_kib: i64::MAX,
             busy_since: i64::MAX,
             run: 0,
+            line: false,
             delay: (0, 0),
             loop_ns: i64::MAX,
         };
@@ -100,9 +110,10 @@ impl HostQueues {
         }
         x.run = x.run.saturating_add(1);
         (x.last_t, x.last_bytes) = (t, i64::from(wire_bytes));
+        x.line |= x.run >= LEAST_RUN;
         let since = if x.run >= LEAST_RUN { x.busy_since } else { i64::MAX };
         let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
-        Busy { since, until, delay: if lately { x.delay.0 } else { 0 } }
+        Busy { since, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line }
     }
 
     /// An answer that the host gave at once passes `delay` later: its queue kept it so long. `sure`: it answers no earlier packet.
@@ -172,5 +183,23 @@ mod tests {
         assert!(!after.delays(30 * MS, 50 * MS), "{after:?}");
         // Two packets at once: the interface is faster, and what seemed busy was a slow sender.
         assert!((1..20).all(|k| !hosts.observe(0, 50 * MS + k * MS / 100, 1500).delays(30 * MS, 51 * MS)));
+    }
+
+    #[test]
+    fn what_a_line_had_before() {
+        let line = Busy { since: i64::MAX, until: 0, delay: 60 * MS, line: true };
+        assert!(line.had_it(0, 30 * MS) && !line.had_it(0, 60 * MS));
+        // A station shares the air with the ACKs.
+        assert!(Busy { line: false, ..line }.had_it(0, 60 * MS));
+    }
+
+    #[test]
+    fn a_line_shows_by_its_pace() {
+        let mut hosts = HostQueues::default();
+        let busy = (0..20).map(|k| hosts.observe(0, k * MS, 1000)).last().unwrap();
+        assert!(busy.line);
+        // The times of a station vary.
+        let station = (0..40).map(|k| hosts.observe(1, k * MS + k % 3 * MS / 2, 1000)).last().unwrap();
+        assert!(!station.line);
     }
 }

@@ -194,6 +194,13 @@ impl Timeline {
         }
     }
 
+    /// Its data waited in a queue before the tap for longer than its timer takes: that expired meanwhile.
+    pub fn waited_for_timer(&mut self, since: i64) {
+        for state in LIMITED.into_iter().chain([State::FullPath]) {
+            self.rename(since, state, State::RtoWait);
+        }
+    }
+
     /// What was `from` since a time is `to`.
     fn rename(&mut self, since: i64, from: State, to: State) {
         if !self.open.iter().any(|p| p.state == from && p.end > since) {

@@ -188,6 +188,8 @@ pub struct SenderState {
     pub reverse: bool,
     pub timestamps: bool,
     pub syn_seen: bool,
+    /// Its SYN was: it begins with one segment (RFC 5681 section 3.1).
+    pub syn_repeated: bool,
     pub sack_permitted: bool,
     /// Not all options of its SYN were captured.
     pub options_cut: bool,
@@ -200,9 +202,9 @@ pub struct SenderState {
     pub start_over: bool,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
-    /// The latest round trips found a queue; the latest one found none.
+    /// The latest round trips found a queue; the latest one found one.
     pub queued: bool,
-    pub prompt: bool,
+    pub late: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,

@@ -67,6 +67,15 @@ pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
     })
 }
 
+/// Position of the tap by the least times to the sender and to the receiver, over all connections of these hosts.
+pub fn by_loops([to_sender, to_receiver]: [i64; 2]) -> Tap {
+    match nearer(to_receiver, to_sender) {
+        Near::A => Tap::NearSender,
+        Near::B => Tap::NearReceiver,
+        Near::Neither => Tap::Middle,
+    }
+}
+
 /// How soon an end answers ACKs compared with the round trip of its data at the tap. Both ends may send data: they must agree.
 fn reactions_say(senders: &[SenderState; 2]) -> Option<Near> {
     let says = |sender: &SenderState, own: Near, other: Near| match (sender.reaction, sender.rtt_least) {
@@ -176,6 +185,13 @@ mod tests {
         // It contradicts both: the tap is at the link of the other end.
         assert_eq!(place_of(NEAR_A, SOON, (57, 64), false), Tap::Middle);
         assert_eq!(place_of(NEAR_B, None, (128, 50), false), Tap::Middle);
+    }
+
+    #[test]
+    fn loops_of_hosts() {
+        assert_eq!(by_loops([MS, 20 * MS]), Tap::NearSender);
+        assert_eq!(by_loops([20 * MS, MS]), Tap::NearReceiver);
+        assert_eq!(by_loops([MS, 2 * MS]), Tap::Middle);
     }
 
     #[test]

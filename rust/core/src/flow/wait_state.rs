@@ -62,6 +62,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         // It has sent all: neither a window nor slow start keeps anything back.
         _ if h.fin_end.is_some_and(|fin| h.end >= fin) => (State::Transfer, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
+        _ if h.una <= 1 && h.syn_repeated && flight <= h.mss() => (State::SlowStart, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
         _ => (State::Transfer, None),
@@ -122,7 +123,13 @@ impl SenderState {
     pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome) {
         let floor = self.rtt_floor();
         if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
-            self.note_path(t, t - rtt, self.scoreboard.front().map(|r| r.t_last), floor);
+            // A receiver delays the ACK of one segment: one that is late after one in time says nothing.
+            let over = floor.map_or(0, |floor| rtt - floor);
+            if !self.late && o.acked <= self.mss() && (DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) {
+                (self.queued, self.late) = (false, true);
+            } else {
+                self.note_path(t, t - rtt, self.scoreboard.front().map(|r| r.t_last), floor);
+            }
         } else if o.kind == AckKind::Duplicate {
             // Segments arrived above the first outstanding one, which may be lost: the next ones are on the path.
             let arrived = self.sacked_hi.max(self.una + i64::from(self.dupacks) * self.mss());
@@ -147,7 +154,7 @@ impl SenderState {
         // Two round trips are never quite alike.
         let empty = head.is_none_or(|head| t - head <= floor + floor / 4);
         // A queue that holds none of its data is that of other flows.
-        (self.queued, self.prompt) = (late && !self.prompt && !empty, !late);
+        (self.queued, self.late) = (late && self.late && !empty, late);
         if empty {
             (self.path_empty_at, self.fills_path) = (t, false);
         } else if sent >= self.path_empty_at {

@@ -55,3 +55,9 @@ fn data_waits_in_a_queue_while_the_interface_sends_without_a_pause() {
     let t = behind_others(50.0, 600.0);
     assert_eq!((opening(&t, "handshake"), opening(&t, "undecided")), (20, 559), "{:?}", t.intervals());
 }
+
+#[test]
+fn data_that_waits_for_longer_than_its_timer_takes_waits_for_that() {
+    let t = behind_others(1.0, 1600.0);
+    assert_eq!((opening(&t, "handshake"), opening(&t, "rto_wait")), (20, 1559), "{:?}", t.intervals());
+}

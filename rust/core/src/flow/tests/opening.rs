@@ -64,3 +64,27 @@ fn data_that_answers_a_repeated_syn_ack_waited_for_timers() {
     // Data that comes later may have been written later, and only the ACK was lost.
     assert_eq!(states(1100.1).0, 0);
 }
+
+#[test]
+fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
+    // The peer's window takes one segment, too; only after the first ACK is it the limit.
+    let limits = |syns: &[f64]| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        for ms in syns {
+            s.push(*ms, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+        }
+        s.push(1020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.data(1020.1, 0);
+        s.ack(1040.1, 1);
+        s.data(1040.2, 1);
+        s.ack(1060.2, 2);
+        for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+            p.window = 1000;
+        }
+        let t = s.run();
+        (t.time_in("slow_start") / MS, t.time_in("window_limited") / MS)
+    };
+    assert_eq!(limits(&[1000.0]), (0, 40));
+    assert_eq!(limits(&[0.0, 1000.0]), (20, 20));
+}
