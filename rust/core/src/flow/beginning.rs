@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
 use super::output::Out;
-use super::tap::{by_handshake, by_loops, Tap};
+use super::tap::{by_handshake, by_loops, on_link_of, Tap};
 use super::timer::LEAST_TIMEOUT_NS;
 use crate::packet::{flags, Packet, Tcp};
 
@@ -65,6 +65,12 @@ impl Connection {
         }
         // What goes on from the tap to this sender and comes back is data, or ACKs, of its peer.
         let back = self.senders[usize::from(!reverse)].pair;
+        // On the link of a host that sent without a pause since it was answered: it is near, and its own queue kept what it sends now.
+        let answered = self.handshake.answered.filter(|_| !reverse && rest_ns <= TICK_NS);
+        let behind_own = answered.is_some_and(|at| out.busy.has_no_pause(at)) && on_link_of(&self.senders, reverse);
+        if behind_own {
+            out.hosts.loop_ns(self.senders[usize::from(reverse)].host, Some(0));
+        }
         let loops = [reverse, !reverse].map(|side| {
             let s = &self.senders[usize::from(side)];
             out.hosts.loop_ns(s.host, s.longest_loop())

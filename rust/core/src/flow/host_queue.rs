@@ -63,6 +63,10 @@ struct Interface {
     last_bytes: i64,
     /// The least time for 1024 bytes between two packets, which no interface beats; ns.
     ns_per_kib: i64,
+    /// Of a host that opens many connections, until that is known: whether the latest packet was a SYN, the least time from one to the
+    /// next packet, and its bytes.
+    syn: bool,
+    least_syn: (i64, i64),
     busy_since: i64,
     /// Packets since then, and whether they were once enough.
     run: u32,
@@ -71,6 +75,11 @@ struct Interface {
     delay: (i64, i64),
     /// The least time from the tap to the host and back, over its connections.
     loop_ns: i64,
+}
+
+/// No packet that needs so long passes later without a pause before it.
+fn with_slack(needs: i64) -> i64 {
+    (needs.saturating_add(needs / 4)).saturating_add(SLACK_NS)
 }
 
 /// By host, in a table of constant size: two hosts in one place seem faster, and so less busy.
@@ -83,6 +92,8 @@ impl Default for HostQueues {
             last_t: 0,
             last_bytes: 0,
             ns_per_kib: i64::MAX,
+            syn: false,
+            least_syn: (i64::MAX, 1),
             busy_since: i64::MAX,
             run: 0,
             line: false,
@@ -94,23 +105,32 @@ impl Default for HostQueues {
 }
 
 impl HostQueues {
-    /// A packet of the host passes.
-    pub fn observe(&mut self, place: u16, t: i64, wire_bytes: u32) -> Busy {
+    /// A packet of the host passes; `syn`: it opens a connection.
+    pub fn observe(&mut self, place: u16, t: i64, wire_bytes: u32, syn: bool) -> Busy {
         let Some(x) = self.0.get_mut(usize::from(place)) else { return Busy::UNKNOWN };
         let until = x.last_t;
         let gap = t.saturating_sub(x.last_t);
         let bytes = x.last_bytes + UNSEEN_BYTES;
         let pace = if x.last_bytes >= LEAST_BYTES { gap.saturating_mul(1024) / bytes } else { i64::MAX };
+        let first = x.ns_per_kib == i64::MAX;
         // Faster than ever: until now a sender was slow, not the interface.
-        let faster = pace < x.ns_per_kib / 8 * 7;
+        let faster = if first { x.syn && gap < x.least_syn.0 / 8 * 7 } else { pace < x.ns_per_kib / 8 * 7 };
+        if first && x.syn && gap < x.least_syn.0 {
+            x.least_syn = (gap, x.last_bytes);
+        }
+        let needs = match first {
+            // A packet takes no longer than SYNs of as many bytes, which have more unseen ones.
+            true => x.least_syn.0.saturating_mul(x.last_bytes) / x.least_syn.1,
+            false => x.ns_per_kib.min(pace).saturating_mul(bytes) / 1024,
+        };
         x.ns_per_kib = x.ns_per_kib.min(pace);
-        let needs = x.ns_per_kib.saturating_mul(bytes) / 1024;
-        if faster || x.ns_per_kib == i64::MAX || gap > (needs + needs / 4).saturating_add(SLACK_NS) {
+        if faster || needs == i64::MAX || gap > with_slack(needs) {
             (x.busy_since, x.run) = (t, 0);
         }
+        x.syn = syn;
         x.run = x.run.saturating_add(1);
         (x.last_t, x.last_bytes) = (t, i64::from(wire_bytes));
-        x.line |= x.run >= LEAST_RUN;
+        x.line |= x.run >= LEAST_RUN && x.ns_per_kib < i64::MAX;
         let since = if x.run >= LEAST_RUN { x.busy_since } else { i64::MAX };
         let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
         Busy { since, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line }
@@ -145,24 +165,24 @@ mod tests {
         let mut hosts = HostQueues::default();
         // A packet every 2 to 4 ms; an answer at 100 ms came 3 ms late.
         for (k, t) in [96, 98, 100].into_iter().enumerate() {
-            hosts.observe(0, t * MS, 1500);
+            hosts.observe(0, t * MS, 1500, false);
             hosts.note_delay(0, t * MS, k as i64 * MS * 3 / 2, true);
         }
-        let busy = hosts.observe(0, 104 * MS, 1500);
+        let busy = hosts.observe(0, 104 * MS, 1500, false);
         assert!(busy.delays(96 * MS, 104 * MS), "{busy:?}");
         assert!(!busy.delays(80 * MS, 104 * MS), "{busy:?}");
         // No other packet passed since it could answer.
         assert!(!busy.delays(101 * MS, 104 * MS), "{busy:?}");
         // Later an answer comes at once, and then that delay says nothing any more.
         hosts.note_delay(0, 104 * MS, 0, true);
-        assert!(!hosts.observe(0, 107 * MS, 1500).delays(100 * MS, 107 * MS));
+        assert!(!hosts.observe(0, 107 * MS, 1500, false).delays(100 * MS, 107 * MS));
     }
 
     #[test]
     fn a_pace_of_short_packets() {
         let pace = |bytes| {
             let mut hosts = HostQueues::default();
-            let passes = (0..40).map(|k| hosts.observe(0, k * MS, bytes));
+            let passes = (0..40).map(|k| hosts.observe(0, k * MS, bytes, false));
             passes.last().unwrap().has_no_pause(10 * MS)
         };
         assert!(pace(240));
@@ -175,14 +195,14 @@ mod tests {
         let mut hosts = HostQueues::default();
         let mut busy = Busy::UNKNOWN;
         for k in 0..40 {
-            busy = hosts.observe(0, k * MS, 1500);
+            busy = hosts.observe(0, k * MS, 1500, false);
         }
         assert!(busy.delays(10 * MS, 39 * MS), "{busy:?}");
         // After a pause the queue had drained.
-        let after = hosts.observe(0, 50 * MS, 1500);
+        let after = hosts.observe(0, 50 * MS, 1500, false);
         assert!(!after.delays(30 * MS, 50 * MS), "{after:?}");
         // Two packets at once: the interface is faster, and what seemed busy was a slow sender.
-        assert!((1..20).all(|k| !hosts.observe(0, 50 * MS + k * MS / 100, 1500).delays(30 * MS, 51 * MS)));
+        assert!((1..20).all(|k| !hosts.observe(0, 50 * MS + k * MS / 100, 1500, false).delays(30 * MS, 51 * MS)));
     }
 
     #[test]
@@ -196,10 +216,28 @@ mod tests {
     #[test]
     fn a_line_shows_by_its_pace() {
         let mut hosts = HostQueues::default();
-        let busy = (0..20).map(|k| hosts.observe(0, k * MS, 1000)).last().unwrap();
+        let busy = (0..20).map(|k| hosts.observe(0, k * MS, 1000, false)).last().unwrap();
         assert!(busy.line);
         // The times of a station vary.
-        let station = (0..40).map(|k| hosts.observe(1, k * MS + k % 3 * MS / 2, 1000)).last().unwrap();
+        let station = (0..40).map(|k| hosts.observe(1, k * MS + k % 3 * MS / 2, 1000, false)).last().unwrap();
         assert!(!station.line);
+    }
+
+    #[test]
+    fn syns_show_the_pace_before_anything_long_does() {
+        // 40 SYNs of 74 bytes at 10 Mb/s, and segments of 322 bytes behind them: no pause since the second.
+        let mut hosts = HostQueues::default();
+        let mut at = 0;
+        let mut busy = Busy::UNKNOWN;
+        for k in 0..60 {
+            let (bytes, syn) = if k < 40 { (74, true) } else { (322, false) };
+            busy = hosts.observe(0, at, bytes, syn);
+            at += i64::from(bytes + 4) * 800;
+        }
+        assert!(busy.has_no_pause(MS) && busy.line);
+        // Nothing shows it where no SYN does.
+        let mut hosts = HostQueues::default();
+        let busy = (0..40).map(|k| hosts.observe(0, k * MS / 10, 66, false)).last().unwrap();
+        assert!(!busy.has_no_pause(2 * MS));
     }
 }

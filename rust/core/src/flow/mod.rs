@@ -153,7 +153,7 @@ impl Tracker {
         let Some(tcp) = p.tcp.as_ref() else {
             let places = HostIds::places(p.src, p.dst);
             self.host_ids.observe(places, u32::MAX, p.ip_id);
-            self.hosts.observe(places[0], self.last_t, p.wire_bytes);
+            self.hosts.observe(places[0], self.last_t, p.wire_bytes, false);
             return None;
         };
         let (src, dst): (End, End) = ((p.src, p.src_port?), (p.dst, p.dst_port?));
@@ -192,7 +192,7 @@ impl Tracker {
         let id = entry.connection.id;
         entry.counters.observe(p, tcp, reverse);
         let places = entry.places[usize::from(from_high)];
-        let busy = hosts.observe(places[0], *last_t, p.wire_bytes);
+        let busy = hosts.observe(places[0], *last_t, p.wire_bytes, tcp.flags & flags::SYN != 0);
         let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
         let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
         let shared_ids = host_ids.observe(places, user, p.ip_id);

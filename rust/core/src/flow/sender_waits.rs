@@ -38,8 +38,7 @@ impl SenderState {
         let delay = s.t - asked;
         let at_once = delay <= rest_ns.max(REACTION_SLACK_NS);
         let waited = !at_once && out.busy.delays(asked, s.t);
-        // What follows an own packet tells nothing of the time before that.
-        if (waited || at_once) && self.tally.last_send <= self.last_ack {
+        if waited || at_once {
             out.hosts.note_delay(self.host, s.t, delay, s.start == self.una);
         }
         waited
@@ -52,6 +51,7 @@ impl SenderState {
 
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
     pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
+        // What follows an own packet tells nothing of the time before that.
         if self.tally.last_send > self.last_ack {
             return;
         }

@@ -103,6 +103,11 @@ fn ttl_says(senders: &[SenderState; 2]) -> Option<Near> {
     }
 }
 
+/// Packets of this end come without passing a router, and those of the other end passed one: the tap is on its link.
+pub fn on_link_of(senders: &[SenderState; 2], reverse: bool) -> bool {
+    ttl_says(senders) == Some(if reverse { Near::B } else { Near::A })
+}
+
 /// Position of the tap for the data of one direction: as the capture states it (cooked packet type, pcapng flags), else by the
 /// signs above. Where they contradict each other the tap is called between the ends.
 pub fn tap(

@@ -61,3 +61,28 @@ fn data_that_waits_for_longer_than_its_timer_takes_waits_for_that() {
     let t = behind_others(1.0, 1600.0);
     assert_eq!((opening(&t, "handshake"), opening(&t, "rto_wait")), (20, 1559), "{:?}", t.intervals());
 }
+
+#[test]
+fn a_host_on_the_link_of_the_tap_waits_behind_its_own_syns() {
+    // 40 connections at once, 1 ms each on the line; the peer answers the first SYN after 0.2 ms. Its packets passed a router.
+    let opening_of_first = |ttl: u8| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        for k in 0..40u16 {
+            s.push(f64::from(k), true, 999, 0, flags::SYN, 0, &[], Some(1460));
+            s.last().src_port = Some(40_000 + k);
+        }
+        s.push(0.2, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.push(40.0, true, 1000, 5000, flags::ACK, 1000, &[], None);
+        s.ack(60.0, 1);
+        s.packets.sort_by_key(|p| p.time_ns);
+        for (i, p) in s.packets.iter_mut().enumerate() {
+            p.number = i as u64 + 1;
+            p.ip_ttl = Some(if p.dst_port == Some(40_000) { ttl } else { 64 });
+        }
+        s.run().time_in("handshake") / MS
+    };
+    assert_eq!(opening_of_first(63), 0);
+    // Hosts of one link: which of them is near does not show.
+    assert_eq!(opening_of_first(64), 40);
+}
