@@ -248,6 +248,10 @@ impl SenderState {
         if either {
             self.follow_doubt(s, left);
         }
+        // No report and no ACK: a timer sent it, and its sender measures other round trips than the tap.
+        if left == Causes::NONE && calm && v.head && slow && !v.told && v.silent >= FIRST_TIMEOUT_NS {
+            return if s.sack_ok && !self.no_probes { Causes::EXPIRY.or(Causes::PROBE) } else { Causes::EXPIRY };
+        }
         left
     }
 

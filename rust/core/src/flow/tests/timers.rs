@@ -180,3 +180,22 @@ fn what_is_sent_on_after_resets_is_sent_by_no_timer() {
         assert_eq!(s.run().resends()[0].0, trigger);
     }
 }
+
+#[test]
+fn near_the_sender_a_silence_that_no_ack_ended_is_a_timer_however_short() {
+    // Round trips of 2 s in a queue; the sender's timer takes 1.2 s, as it measured none of those (Karn's algorithm).
+    for sack in [false, true] {
+        let mut s = Script::new(sack);
+        for n in 0..4 {
+            s.data(20.2 + 2000.1 * f64::from(n), n);
+            s.ack(2020.2 + 2000.1 * f64::from(n), n + 1);
+        }
+        s.data(8020.6, 4);
+        s.data(9220.6, 4);
+        s.ack(10_020.6, 5);
+        let t = s.run();
+        let name = if sack { "undecided" } else { "rto" };
+        assert_eq!(t.resends().iter().map(|r| r.0).collect::<Vec<_>>(), [name]);
+        assert!(t.time_in("rto_wait") >= 1200 * MS, "{:?}", t.intervals());
+    }
+}
