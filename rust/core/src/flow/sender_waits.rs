@@ -14,9 +14,6 @@ use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
 
-/// The least timeout of the standard, and the first one, until a round trip is known (RFC 6298 section 2).
-const FIRST_RTO_NS: i64 = 1_000_000_000;
-
 impl SenderState {
     /// From the tap to this sender and back, at most.
     pub fn longest_loop(&self) -> Option<i64> {
@@ -52,18 +49,16 @@ impl SenderState {
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
     pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
         // What follows an own packet tells nothing of the time before that.
-        if self.tally.last_send > self.last_ack {
-            return;
-        }
+        let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
         let state = if self.start_over { State::Transfer } else { State::SlowStart };
         timeline.was_under_way(self.last_advance.unwrap_or(s.t), state);
         if s.start != self.una {
             return;
         }
-        if self.last_ack.is_some_and(|asked| s.t - asked > self.longest_timeout()) {
-            timeline.waited_for_timer(self.last_ack.unwrap_or(s.t));
+        if s.t - asked > self.longest_timeout() {
+            timeline.waited_for_timer(asked);
         }
-        let shared = self.last_ack.is_some_and(|asked| !busy.has_no_pause(asked) && busy.had_it(asked, s.t));
+        let shared = !busy.has_no_pause(asked) && busy.had_it(asked, s.t);
         if shared || self.released_small(s) {
             timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
         }
@@ -71,7 +66,7 @@ impl SenderState {
 
     /// No timer of data that is sent now is longer: of the standard, or of Linux for what it measured (RFC 6298 section 2).
     pub fn longest_timeout(&self) -> i64 {
-        self.rto().unwrap_or(FIRST_RTO_NS).max(FIRST_RTO_NS)
+        self.rto().unwrap_or(0).max(SYN_TIMEOUT_NS)
     }
 
     /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in

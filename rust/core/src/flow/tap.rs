@@ -60,11 +60,7 @@ fn round_trips_say(h: &Handshake, [a, b]: &[SenderState; 2]) -> Option<Near> {
 /// Position of the tap by the two parts of the handshake.
 pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
     let (to_b, to_a) = h.parts()?;
-    Some(match nearer(to_b, to_a) {
-        Near::A => place(true, reverse),
-        Near::B => place(false, reverse),
-        Near::Neither => Tap::Middle,
-    })
+    Some(by_loops(if reverse { [to_b, to_a] } else { [to_a, to_b] }))
 }
 
 /// Position of the tap by the least times to the sender and to the receiver, over all connections of these hosts.

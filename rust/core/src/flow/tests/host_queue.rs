@@ -27,10 +27,7 @@ fn behind_others(pace_ms: f64, sent_ms: f64) -> Tables {
     s.push(40.25, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
     s.push(sent_ms, true, 1000, 5000, flags::ACK, 1000, &[], None);
     s.ack(sent_ms + 20.0, 1);
-    s.packets.sort_by_key(|p| p.time_ns);
-    for (i, p) in s.packets.iter_mut().enumerate() {
-        p.number = i as u64 + 1;
-    }
+    s.in_order();
     s.run()
 }
 
@@ -75,9 +72,8 @@ fn a_host_on_the_link_of_the_tap_waits_behind_its_own_syns() {
         s.push(0.2, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.push(40.0, true, 1000, 5000, flags::ACK, 1000, &[], None);
         s.ack(60.0, 1);
-        s.packets.sort_by_key(|p| p.time_ns);
-        for (i, p) in s.packets.iter_mut().enumerate() {
-            p.number = i as u64 + 1;
+        s.in_order();
+        for p in &mut s.packets {
             p.ip_ttl = Some(if p.dst_port == Some(40_000) { ttl } else { 64 });
         }
         s.run().time_in("handshake") / MS

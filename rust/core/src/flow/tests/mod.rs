@@ -112,6 +112,14 @@ impl Script {
     }
 
     /// An ACK of the first n segments.
+    /// Packets that were pushed in another order than they passed.
+    fn in_order(&mut self) {
+        self.packets.sort_by_key(|p| p.time_ns);
+        for (i, p) in self.packets.iter_mut().enumerate() {
+            p.number = i as u64 + 1;
+        }
+    }
+
     fn ack(&mut self, ms: f64, n: u32) {
         self.push(ms, false, 5000, 1000 + n * 1000, flags::ACK, 0, &[], None);
     }
