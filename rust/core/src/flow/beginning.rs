@@ -36,10 +36,10 @@ impl Connection {
     }
 
     #[cold]
-    pub fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool, at_once: bool) {
+    pub fn follow_handshake(&mut self, t: i64, tcp: &Tcp, reverse: bool, at_once: bool) {
         let h = &mut self.handshake;
-        if syn {
-            h.opening(t, ack);
+        if tcp.flags & flags::SYN != 0 {
+            h.opening(t, tcp.flags & flags::ACK != 0, tcp.timestamps);
         } else if !self.handshake_done {
             if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                 h.ack = Some(t);
@@ -114,7 +114,7 @@ impl Connection {
             // and the sender may have read the answer long before.
             let answered = self.handshake.answered.filter(|_| !sender.near_sender && !reverse);
             let timers = self.handshake.timers(reverse);
-            sender.syn_repeated = timers.is_some();
+            sender.syn_lost = timers.is_some() && !self.handshake.first_answered;
             let held = |first: i64, answer| first > answer && first - timeline.now() > SYN_TIMEOUT_MAX_NS;
             let late = answered.zip(timers).and_then(|(answer, timers)| held(timers.0, answer).then_some(answer));
             if let Some(answer) = late {

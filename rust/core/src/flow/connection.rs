@@ -3,7 +3,7 @@
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
 use super::intervals::{Piece, ACCESS_NS, TICK_NS};
-use super::ip_order::Step;
+use super::ip_order::{Counters, Step};
 use super::kinds::{Kind, Phase, State, Transmission};
 use super::output::Out;
 use super::rows::SegmentRow;
@@ -68,14 +68,14 @@ impl Connection {
         differs && self.closed()
     }
 
-    /// Process one packet and write its row. `shared_ids`: other flows of its host use the same IP counter.
+    /// Process one packet and write its row. `counters`: what its host's ids show.
     pub fn observe(
         &mut self,
         p: &Packet,
         tcp: &Tcp,
         reverse: bool,
         t_ns: Option<i64>,
-        shared_ids: bool,
+        counters: Counters,
         out: &mut Out<'_>,
     ) {
         // The state uses a clock that never runs backwards; the row keeps the original timestamp.
@@ -178,6 +178,8 @@ impl Connection {
         }
         let paused = me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS);
         let above = rel_seq.map_or(0, |r| r - me.captured_end);
+        let missing = me.ids.missing(&counters);
+        me.ids.host = counters;
         let next = if above > 0 || paused { None } else { me.ids.follow(p.ip_id) };
         let order = next.unwrap_or_else(|| {
             me.ids.observe(Step {
@@ -185,13 +187,14 @@ impl Connection {
                 gap: if above > 0 { (above + me.mss() - 1) / me.mss() } else { 0 },
                 new: span > 0 && rel_seq.is_some() && above >= 0,
                 silent: paused && me.phase == Phase::Open && rel_seq == Some(me.end),
-                quiet: has_ack && !shared_ids && me.nothing_to_say(tcp, rel_ack, peer),
+                quiet: has_ack && !counters.is_shared() && me.nothing_to_say(tcp, rel_ack, peer),
+                missing,
             })
         });
         if me.ids.unexplained && !me.ids.shared {
             me.doubt_counter(rel_seq, t);
         }
-        if me.ids.step_missing && !shared_ids {
+        if me.ids.step_missing && !counters.is_shared() {
             peer.acks_missing = Some(t);
         }
         me.stated = has_ack.then_some((tcp.ack, tcp.window));
@@ -295,7 +298,7 @@ impl Connection {
             // Data that comes late, and not next after the SYN: packets before it may be lost, and a timer may have sent it.
             let late = self.handshake.synack.is_some_and(|at| t - at >= LEAST_SYN_NS);
             let at_once = span == 0 || !late || self.senders[usize::from(reverse)].ids.next;
-            self.follow_handshake(t, syn, has_ack, reverse, at_once);
+            self.follow_handshake(t, tcp, reverse, at_once);
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };

@@ -55,6 +55,7 @@ impl SenderState {
         if hidden {
             row.copy = None;
         }
+        let away = hidden || self.view.is_some();
         if trigger == Trigger::Rto {
             if self.probe_was_expiry(s) {
                 self.probe_to_timeout(s, out);
@@ -68,7 +69,9 @@ impl SenderState {
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
             if hidden {
                 row.backoff = None;
-                self.divide_silence(s, o, backoff);
+            }
+            if away {
+                self.divide_silence(s, o, backoff, hidden);
             }
         }
         let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
@@ -86,8 +89,8 @@ impl SenderState {
             if let Some(timeline) = &mut self.timeline {
                 timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
             }
-            if hidden {
-                self.divide_silence(s, o, 0);
+            if away {
+                self.divide_silence(s, o, 0, hidden);
             }
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {

@@ -7,6 +7,9 @@ pub struct Handshake {
     expiries: [Option<(i64, i64)>; 2],
     /// SYNs, less SYN+ACKs.
     unanswered: i32,
+    /// The TSval of the first SYN, and whether the first SYN+ACK echoes it.
+    first_stamp: Option<u32>,
+    pub first_answered: bool,
     /// The last SYN before the first SYN+ACK, and that one.
     pub syn: Option<i64>,
     pub answered: Option<i64>,
@@ -44,7 +47,13 @@ impl Handshake {
     }
 
     /// A SYN, or a SYN+ACK. Each SYN is answered once: more SYN+ACKs are the timer's.
-    pub fn opening(&mut self, t: i64, ack: bool) {
+    pub fn opening(&mut self, t: i64, ack: bool, timestamps: Option<(u32, u32)>) {
+        if ack && self.answered.is_none() {
+            self.first_answered =
+                self.first_stamp.is_some_and(|first| timestamps.is_some_and(|(_, echo)| echo == first));
+        } else if !ack && self.syn.is_none() {
+            self.first_stamp = timestamps.map(|(stamp, _)| stamp);
+        }
         let by_timer = if ack { self.synack.is_some() && self.unanswered <= 0 } else { self.syn.is_some() };
         self.unanswered += if ack { -1 } else { 1 };
         if by_timer {

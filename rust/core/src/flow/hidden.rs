@@ -66,11 +66,11 @@ impl SenderState {
         self.ids.above = 0;
     }
 
-    /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: earlier copies were lost before
-    /// the tap. The first timer takes as long as the least one at least, and each next one twice as long as the one before (RFC 6298
+    /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: a queue held the copy, or
+    /// where packets may be missing (`hidden`) earlier copies were lost before the tap. The first timer takes as long as the least one at least, and each next one twice as long as the one before (RFC 6298
     /// section 5.5), so that k of them take 2^k - 1 times the first: with the least k that fits, it is longest. In between it is undecided.
     #[cold]
-    pub fn divide_silence(&mut self, s: &Sent, o: &SentOutcome, backoff: u16) {
+    pub fn divide_silence(&mut self, s: &Sent, o: &SentOutcome, backoff: u16, hidden: bool) {
         let from = o.silent_from.unwrap_or(s.t);
         let silent = s.t - from;
         let least =
@@ -80,9 +80,10 @@ impl SenderState {
         let usual = SYN_TIMEOUT_MAX_NS.max(trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5));
         // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
         let longest = if s.start == 0 || trip.is_some() { usual } else { usual.max(LONGEST_TIMEOUT_NS) };
-        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > usual) else { return };
+        let most = if hidden || trip.is_some() { usual } else { SYN_TIMEOUT_MAX_NS };
+        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > most) else { return };
         timeline.was(from.saturating_add(least), State::Undecided, None);
-        if silent > longest {
+        if hidden && silent > longest {
             let mut firsts = (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1));
             let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);
             timeline.was_timer_wait(from.saturating_add(first), State::BackoffWait, s.packet);

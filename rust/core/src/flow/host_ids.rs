@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
-use super::ip_order::apart;
+use super::ip_order::{apart, Counters};
 use crate::limits;
 use crate::packet::Addr;
 
@@ -23,6 +23,8 @@ struct Latest {
     /// Turns from one flow to another whose ids are close, and all turns.
     close: u16,
     turns: u16,
+    /// Ids that no captured packet has, so far.
+    missing: u16,
 }
 
 /// Where a direction of a flow is noted: as packets of its host and of the pair.
@@ -44,19 +46,24 @@ impl HostIds {
         [place(FxBuildHasher.hash_one(src)), place(FxBuildHasher.hash_one((src, dst)))]
     }
 
-    /// Note a packet; whether its counter is shared with other flows. `flow`: number of the flow and direction, or of anything else.
-    pub fn observe(&mut self, places: Places, flow: u32, ip_id: Option<u32>) -> bool {
-        let Some(id) = ip_id.map(|i| i as u16).filter(|i| *i != 0) else { return false };
-        let mut shared = false;
-        for place in places {
-            let Some(latest) = self.0.get_mut(usize::from(place)) else { continue };
+    /// Note a packet. `flow`: number of the flow and direction, or of anything else.
+    #[inline]
+    pub fn observe(&mut self, places: Places, flow: u32, ip_id: Option<u32>) -> Counters {
+        let mut counters = Counters::default();
+        let Some(id) = ip_id.map(|i| i as u16).filter(|i| *i != 0) else { return counters };
+        for (place, (shared, missing)) in places.iter().zip(counters.shared.iter_mut().zip(&mut counters.missing)) {
+            let Some(latest) = self.0.get_mut(usize::from(*place)) else { continue };
             if latest.flow != flow && latest.flow != 0 {
                 latest.turn(id);
             }
+            if id != latest.id {
+                // A late packet has one of those that were missing.
+                latest.missing = latest.missing.wrapping_add(id.wrapping_sub(latest.id).wrapping_sub(1));
+            }
             (latest.id, latest.flow) = (id, flow);
-            shared |= latest.close * 2 > latest.turns;
+            (*shared, *missing) = (latest.close * 2 > latest.turns, latest.missing);
         }
-        shared
+        counters
     }
 }
 
@@ -68,5 +75,22 @@ impl Latest {
         // Some hosts write the counter in the wrong byte order.
         self.close += u16::from(apart(id, self.id).min(apart(id.swap_bytes(), self.id.swap_bytes())) <= CLOSE);
         self.turns += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_of_one_counter_show_which_ids_are_missing() {
+        let mut ids = HostIds::default();
+        let counters: Vec<_> = [(1, 10), (2, 11), (1, 12), (2, 14), (1, 15), (2, 13), (1, 16)]
+            .map(|(flow, id)| ids.observe([3, 4], flow, Some(id)))
+            .into();
+        let missing = |i: usize| counters[i].missing[0].wrapping_sub(counters[2].missing[0]);
+        assert!(counters[2].is_shared() && !ids.observe([3, 4], 1, None).is_shared());
+        // 13 is missing, and comes late.
+        assert_eq!([missing(3), missing(4), missing(6)], [1, 1, 0]);
     }
 }

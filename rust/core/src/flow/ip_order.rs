@@ -7,6 +7,21 @@ const NEAR: i32 = 1000;
 /// Distance of two counters: farther than any two packets of one counter are compared.
 const APART: u32 = 1 << 20;
 
+/// What the counters of a host, and of the pair, show when a packet passes.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counters {
+    /// Other flows use them, too.
+    pub shared: [bool; 2],
+    /// Ids that no captured packet has, so far.
+    pub missing: [u16; 2],
+}
+
+impl Counters {
+    pub fn is_shared(&self) -> bool {
+        self.shared.contains(&true)
+    }
+}
+
 /// One packet, as the counter is learned from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
@@ -19,6 +34,8 @@ pub struct Step {
     pub quiet: bool,
     /// Nothing was missing, and the sender was silent for at least the time of a timer.
     pub silent: bool,
+    /// Packets of the host that may be missing since the previous packet of this flow, by a counter that other flows use, too.
+    pub missing: Option<u16>,
 }
 
 /// What one direction's IP ids show.
@@ -44,8 +61,12 @@ pub struct IpOrder {
     pub skipped: u16,
     /// This packet's step shows that earlier packets are missing.
     pub step_missing: bool,
-    /// It is the next id after that of the previous packet.
+    /// It has the next id after that of the previous packet, but for those of captured packets of other flows.
     pub next: bool,
+    /// That of the previous packet itself.
+    pub follows: bool,
+    /// What the counters of its host showed with the previous packet.
+    pub host: Counters,
     /// Ids are skipped before this packet that this flow's captured data does not explain.
     pub unexplained: bool,
     /// The id also counts packets of other flows.
@@ -103,6 +124,13 @@ impl IpOrder {
         }
     }
 
+    /// Packets of the host that may be missing since the previous one of this flow, by a counter of several flows.
+    pub fn missing(&self, now: &Counters) -> Option<u16> {
+        let known = self.newest.is_some();
+        let since = now.missing.iter().zip(self.host.missing).map(|(now, then)| now.wrapping_sub(then));
+        since.zip(now.shared).filter(|(_, shared)| known && *shared).map(|(n, _)| n).min()
+    }
+
     /// The common case of `observe`: the id after the latest one, with nothing missing and no silence. Returns the position.
     #[inline]
     pub fn follow(&mut self, ip_id: Option<u32>) -> Option<u32> {
@@ -113,7 +141,7 @@ impl IpOrder {
         self.newest = Some(id);
         self.uncounted += 1;
         (self.same, self.skipped) = (0, 0);
-        (self.step_missing, self.unexplained, self.next) = (false, false, true);
+        (self.step_missing, self.unexplained, self.next, self.follows) = (false, false, true, true);
         self.position = self.position.wrapping_add(1);
         Some(self.position)
     }
@@ -139,7 +167,7 @@ impl IpOrder {
     #[inline(never)]
     pub fn observe(&mut self, s: Step) -> u32 {
         self.count_next();
-        (self.skipped, self.step_missing, self.unexplained, self.next) = (0, false, false, false);
+        (self.skipped, self.step_missing, self.unexplained, self.next, self.follows) = (0, false, false, false, false);
         let Some(id) = s.ip_id.map(|i| i as u16) else {
             self.miss(ANY_NUMBER);
             return 0;
@@ -152,6 +180,7 @@ impl IpOrder {
         };
         let step = i32::from(self.number(id).wrapping_sub(self.number(newest)) as i16);
         self.miss(match step {
+            _ if s.missing.is_some() => u32::from(s.missing.unwrap_or(0)),
             1.. if self.counts() => step.unsigned_abs() - 1,
             i32::MIN..=0 if self.counts() && step > -NEAR => 0,
             _ => ANY_NUMBER,
@@ -169,8 +198,9 @@ impl IpOrder {
         let (ones, steps) = self.ones;
         let missing = (2..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
         self.step_missing = missing && steps >= 8 && ones * 2 >= steps;
-        self.next = step == 1;
-        count(&mut self.ones, self.next);
+        self.follows = step == 1;
+        self.next = self.follows || s.missing == Some(0);
+        count(&mut self.ones, self.follows);
         let explained = i64::from(step) == 1 + s.gap;
         if explained || s.quiet {
             let ((own, all), (without, with)) = (self.own, self.silences);
@@ -214,7 +244,7 @@ mod tests {
 
     fn positions(ids: impl IntoIterator<Item = u32>) -> (IpOrder, Vec<u32>) {
         let mut order = IpOrder::default();
-        let at = |id| Step { ip_id: Some(id), gap: 0, new: false, quiet: true, silent: false };
+        let at = |id| Step { ip_id: Some(id), gap: 0, new: false, quiet: true, silent: false, missing: None };
         let positions = ids.into_iter().map(|id| order.observe(at(id))).collect();
         (order, positions)
     }

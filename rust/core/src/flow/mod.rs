@@ -195,8 +195,8 @@ impl Tracker {
         let busy = hosts.observe(places[0], *last_t, p.wire_bytes, tcp.flags & flags::SYN != 0);
         let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
         let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
-        let shared_ids = host_ids.observe(places, user, p.ip_id);
-        entry.connection.observe(p, tcp, reverse, t_ns, shared_ids, &mut out);
+        let counters = host_ids.observe(places, user, p.ip_id);
+        entry.connection.observe(p, tcp, reverse, t_ns, counters, &mut out);
         entry.packets += 1;
         if is_open_row(entry.packets) {
             if let Some(open) = &mut self.open_flows {

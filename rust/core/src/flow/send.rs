@@ -281,6 +281,7 @@ impl SenderState {
             self.head_sent = Some(s.t);
         }
         (self.resent_end, self.resent_acked) = (s.end, o.acked_before);
+        (self.copies_on_path, self.latest_copy) = (self.copies_on_path.saturating_add(1), s.t);
         let (t, tsval, ip_id) = (s.t, s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
         for r in self.scoreboard.range_mut(s.start, s.end) {
             r.copies = r.copies.saturating_add(1);

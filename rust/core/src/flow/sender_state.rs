@@ -188,8 +188,8 @@ pub struct SenderState {
     pub reverse: bool,
     pub timestamps: bool,
     pub syn_seen: bool,
-    /// Its SYN was: it begins with one segment (RFC 5681 section 3.1).
-    pub syn_repeated: bool,
+    /// Its SYN was lost: it begins with one segment (RFC 5681 section 3.1).
+    pub syn_lost: bool,
     pub sack_permitted: bool,
     /// Not all options of its SYN were captured.
     pub options_cut: bool,
@@ -205,6 +205,9 @@ pub struct SenderState {
     /// The latest round trips found a queue; the latest one found one.
     pub queued: bool,
     pub late: bool,
+    /// Retransmissions that no ACK has shown to have arrived, and when the latest was sent.
+    pub copies_on_path: u16,
+    pub latest_copy: i64,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,

@@ -168,8 +168,9 @@ impl SenderState {
                 view.ends_round();
                 // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
                 // have no gap.
-                let sure = self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.ids.next;
-                let all = echo.is_some() || self.ids.next && view.had_no_more(self.segment) && self.has_room(&view);
+                let sure =
+                    self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.sent_nothing();
+                let all = echo.is_some() || self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
                 let state = if sure && all { State::Idle } else { self.ended_writing(&view) };
                 timeline.was(s.t - idle, state, None);
                 let last = self.tally.last_send.unwrap_or(s.t);
@@ -253,8 +254,9 @@ impl SenderState {
     }
 
     /// Whether the sender's timer may have expired in the silence before `s`, its copies lost before the tap: not in a shorter one than the
-    /// shortest timer, by its own clock or the tap's, nor if an ACK released `s` that no more than a delayed ACK kept back. `there`: from
-    /// the ACK to `s`, as earlier segments took; of the handshake, in which timers expire too, no more than the first timeout.
+    /// shortest timer, by its own clock or the tap's, nor if by the ids no packet is missing, nor if an ACK released `s` that no more than
+    /// a delayed ACK kept back. `there`: from the ACK to `s`, as earlier segments took; of the handshake, in which timers expire too, no
+    /// more than the first timeout.
     fn may_hide_timer(
         &self,
         s: &Sent,
@@ -268,7 +270,15 @@ impl SenderState {
         let there = loop_ns.max(there.unwrap_or(0));
         let at_once = released.is_some_and(|at| s.t - at <= there + there / 2);
         let back = view.back.unwrap_or(0);
-        silent >= LEAST_TIMEOUT_NS && !(at_once && s.t - last <= (there + back) / 2 * 3 + MOST_ACK_DELAY_NS)
+        silent >= LEAST_TIMEOUT_NS
+            && !self.sent_nothing()
+            && !(at_once && s.t - last <= (there + back) / 2 * 3 + MOST_ACK_DELAY_NS)
+    }
+
+    /// By the ids it sent nothing between the latest two packets. If its latest copy was of arrived bytes, a queue outlasts its timer: what
+    /// passes tells nothing of when it was sent.
+    fn sent_nothing(&self) -> bool {
+        self.ids.next && !self.resent_acked
     }
 
     /// No silence of one timer is longer: the model's, which may be three times as long, or that of RFC 6298 section 2.4, 1 s.

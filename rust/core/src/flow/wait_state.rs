@@ -62,7 +62,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         // It has sent all: neither a window nor slow start keeps anything back.
         _ if h.fin_end.is_some_and(|fin| h.end >= fin) => (State::Transfer, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
-        _ if h.una <= 1 && h.syn_repeated && flight <= h.mss() => (State::SlowStart, None),
+        _ if h.una <= 1 && h.syn_lost && flight <= h.mss() => (State::SlowStart, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
         _ => (State::Transfer, None),
@@ -125,11 +125,20 @@ impl SenderState {
         if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
             // A receiver delays the ACK of one segment: one that is late after one in time says nothing.
             let over = floor.map_or(0, |floor| rtt - floor);
+            let sent = t - rtt;
+            if sent >= self.latest_copy {
+                self.copies_on_path = 0;
+            }
             if !self.late && o.acked <= self.mss() && (DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) {
                 (self.queued, self.late) = (false, true);
             } else {
-                self.note_path(t, t - rtt, self.scoreboard.front().map(|r| r.t_last), floor);
+                // A path that has delivered the original may hold its copy yet.
+                let copy = (self.copies_on_path > 0).then_some(self.latest_copy);
+                self.note_path(t, sent, self.scoreboard.front().map(|r| r.t_last).or(copy), floor);
             }
+        } else if o.kind == AckKind::Duplicate && self.copies_on_path > 0 {
+            // It may answer a copy of bytes that had arrived.
+            self.copies_on_path -= 1;
         } else if o.kind == AckKind::Duplicate {
             // Segments arrived above the first outstanding one, which may be lost: the next ones are on the path.
             let arrived = self.sacked_hi.max(self.una + i64::from(self.dupacks) * self.mss());

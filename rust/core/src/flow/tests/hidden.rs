@@ -76,3 +76,17 @@ fn an_ack_that_may_have_arrived_after_the_expiry_can_undo_it() {
         assert_eq!(s.run().resends()[1].0, trigger, "{reported_ms}");
     }
 }
+
+#[test]
+fn a_copy_that_comes_later_than_any_first_timer_waited_on_its_way() {
+    // No packet is missing before it: whether the sender waited for its timer for so long is not known.
+    let waits = |ms: f64| {
+        let mut s = after_ten_segments();
+        s.data(40.0, 10);
+        s.data(40.0 + ms, 10);
+        s.ack(40.1 + ms, 11);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!((waits(3000.0), waits(6000.0)), ((3000, 0), (180, 5820)));
+}

@@ -111,7 +111,6 @@ impl Script {
         }
     }
 
-    /// An ACK of the first n segments.
     /// Packets that were pushed in another order than they passed.
     fn in_order(&mut self) {
         self.packets.sort_by_key(|p| p.time_ns);
@@ -120,6 +119,7 @@ impl Script {
         }
     }
 
+    /// An ACK of the first n segments.
     fn ack(&mut self, ms: f64, n: u32) {
         self.push(ms, false, 5000, 1000 + n * 1000, flags::ACK, 0, &[], None);
     }

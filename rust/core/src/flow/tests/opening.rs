@@ -68,13 +68,15 @@ fn data_that_answers_a_repeated_syn_ack_waited_for_timers() {
 #[test]
 fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
     // The peer's window takes one segment, too; only after the first ACK is it the limit.
-    let limits = |syns: &[f64]| {
+    let limits = |syns: &[f64], echo| {
         let mut s = Script::new(false);
         s.packets.clear();
         for ms in syns {
             s.push(*ms, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+            s.stamp(*ms as u32 + 1, 0);
         }
         s.push(1020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.stamp(7, echo);
         s.data(1020.1, 0);
         s.ack(1040.1, 1);
         s.data(1040.2, 1);
@@ -85,6 +87,8 @@ fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
         let t = s.run();
         (t.time_in("slow_start") / MS, t.time_in("window_limited") / MS)
     };
-    assert_eq!(limits(&[1000.0]), (0, 40));
-    assert_eq!(limits(&[0.0, 1000.0]), (20, 20));
+    assert_eq!(limits(&[1000.0], 1001), (0, 40));
+    assert_eq!(limits(&[0.0, 1000.0], 1001), (20, 20));
+    // The answer to the first SYN shows that it was only late.
+    assert_eq!(limits(&[0.0, 1000.0], 1), (0, 40));
 }

@@ -269,3 +269,29 @@ fn a_window_that_the_sender_did_not_need_is_no_limit() {
     let t = s.run();
     assert_eq!(t.time_in("window_limited") / MS, 20, "{:?}", t.intervals());
 }
+
+#[test]
+fn a_copy_of_arrived_bytes_is_on_the_path() {
+    // A window of one segment on a path that holds each for 900 ms, and a probe after 600 ms repeats what arrives. Full, window-limited: ms.
+    let limits = |copies: bool| {
+        let mut s = Script::new(false);
+        for n in 0..4 {
+            let ms = 30 + 900 * n;
+            s.data(f64::from(ms), n);
+            s.stamp(100 + ms, 1);
+            if copies {
+                s.data(f64::from(ms + 600), n);
+                s.stamp(700 + ms, 1);
+            }
+            s.ack(f64::from(ms) + 899.9, n + 1);
+            s.stamp(10 + n, 100 + ms);
+        }
+        for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+            p.window = 1000;
+        }
+        let t = s.run();
+        (t.time_in("full_path") / MS, t.time_in("window_limited") / MS)
+    };
+    assert_eq!(limits(false), (0, 3599));
+    assert_eq!(limits(true), (2139, 0));
+}
