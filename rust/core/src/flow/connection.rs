@@ -333,7 +333,8 @@ impl Connection {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
                 } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), out) {
                     me.judge_host_queue(&s, &out.busy, &mut timeline);
-                } else if !sends_at_once(me, timeline.rest_ns(), t) {
+                } else if !o.as_deref().is_some_and(SentOutcome::is_by_ack) && !sends_at_once(me, timeline.rest_ns(), t)
+                {
                     me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
                     timeline.retract_closed();
@@ -369,6 +370,7 @@ impl Connection {
             if peer.view.is_none() {
                 peer.note_ack_of_path(t, o);
             }
+            peer.settle_first_delayed(o, &mut timeline);
             if let Some((stall, held)) = stall {
                 let state = peer.on_path(before[1].0);
                 timeline.pass(Piece { end: t - held - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
@@ -377,6 +379,7 @@ impl Connection {
                     state,
                     piece(if held > 0 { state } else { State::DelayedAck }, None, peer, o.acked, o.rtt),
                 );
+                peer.suppose_first_delayed(t, t - held - stall, state, &mut timeline);
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }

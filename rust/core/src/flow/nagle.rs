@@ -2,6 +2,7 @@
 
 use super::ack::{AckKind, AckOutcome};
 use super::intervals::{Timeline, TICK_NS};
+use super::kinds::State;
 use super::send::Sent;
 use super::sender_state::{KeptBack, SenderState};
 
@@ -55,6 +56,22 @@ impl SenderState {
     pub fn drop_kept_back(&mut self, timeline: &mut Timeline) {
         if let Some(k) = self.kept_back.take() {
             timeline.was_not_delayed(k.since, k.state);
+        }
+    }
+
+    /// Data is left after an ACK that the receiver seems to have delayed.
+    pub fn suppose_first_delayed(&mut self, t: i64, since: i64, state: State, timeline: &mut Timeline) {
+        if self.flight() > 0 {
+            (self.first_delayed, timeline.held) = (Some((t, since, state)), true);
+        }
+    }
+
+    /// The next one was not lost if it is acknowledged without a retransmission: a queue held both.
+    pub fn settle_first_delayed(&mut self, o: &AckOutcome, timeline: &mut Timeline) {
+        let Some((at, since, state)) = self.first_delayed.filter(|_| o.kind == AckKind::Advance) else { return };
+        (self.first_delayed, timeline.held) = (None, false);
+        if self.last_resend.is_none_or(|again| again < at) {
+            timeline.was_not_delayed(since, state);
         }
     }
 }

@@ -68,6 +68,11 @@ pub struct SentOutcome {
 }
 
 impl SentOutcome {
+    /// An ACK called for it, however late it passes.
+    pub fn is_by_ack(&self) -> bool {
+        matches!(self.trigger, Some(Trigger::Fast | Trigger::Sack | Trigger::PartialAck))
+    }
+
     pub fn new(transmission: Transmission, evidence: Option<Evidence>) -> Self {
         SentOutcome {
             transmission,

@@ -297,6 +297,9 @@ pub struct SenderState {
     pub write: i64,
     pub write_most: i64,
     pub kept_back: Option<KeptBack>,
+    /// The receiver seems to have delayed an ACK of one segment, as the next one was lost: that ACK, the time since when it was, and what
+    /// the sender waited for before.
+    pub first_delayed: Option<(i64, i64, State)>,
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,

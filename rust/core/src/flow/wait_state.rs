@@ -70,9 +70,12 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
 }
 
 /// The time by which the receiver delayed the ACK of everything outstanding, while the sender was silent; and how long the path held that ACK.
+/// Or the ACK of the first segment of a burst: had the next one arrived, the receiver had answered at once (RFC 5681 section 4.2).
 pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> Option<(i64, i64)> {
+    let burst = o.rtt.is_some_and(|rtt| rtt - silent < DELAYED_ACK_NS);
+    let first = burst && h.flight() > 0 && o.acked <= h.mss() && h.view.is_none();
     if o.kind != AckKind::Advance
-        || h.flight() > 0
+        || h.flight() > 0 && !first
         || h.phase == Phase::Loss
         || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
     {
@@ -83,7 +86,8 @@ pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, g
     let own = match h.ns_per_kib {
         // What passes a tap at the receiver has the path behind it.
         _ if h.near_receiver => 0,
-        Some(n) => own_delay(n, h.flight_sent),
+        Some(n) => own_delay(n, if first { o.acked } else { h.flight_sent }),
+        None if first => 0,
         None if h.flight_sent <= h.mss() => 0,
         None => return None,
     };

@@ -82,3 +82,20 @@ fn a_host_on_the_link_of_the_tap_waits_behind_its_own_syns() {
     // Hosts of one link: which of them is near does not show.
     assert_eq!(opening_of_first(64), 40);
 }
+
+#[test]
+fn a_repair_that_waits_in_the_queue_shows_no_end_of_the_data() {
+    // Segment 2 is lost. The third duplicate ACK passes at 64 ms, its repair 19 ms later: until then it was slow start.
+    let mut s = Script::new(false);
+    s.flight(20.2, 0..2);
+    s.ack(41.2, 2);
+    s.flight(41.3, 2..6);
+    for ms in [62.0, 63.0, 64.0] {
+        s.ack(ms, 2);
+    }
+    s.data(83.0, 2);
+    s.ack(103.0, 6);
+    let t = s.run();
+    let last = t.intervals().iter().rposition(|r| r.4 == "slow_start").map(|i| t.intervals()[i].2..t.intervals()[i].3);
+    assert_eq!(last, Some(20_200_000..64_000_000), "{:?}", t.intervals());
+}

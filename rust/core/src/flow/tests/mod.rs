@@ -2,6 +2,7 @@
 
 mod admission;
 mod away;
+mod delayed_acks;
 mod hidden;
 mod host_queue;
 mod hostile;
