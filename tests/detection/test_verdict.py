@@ -78,6 +78,11 @@ def test_nothing_slow_names_no_cause() -> None:
     assert said.lost_s == 0
 
 
+def test_what_cannot_be_told_may_have_slowed_it() -> None:
+    said = causes(verdict([("transfer", 3), ("undecided", 1)]))
+    assert "nothing in this capture slowed it" not in said and "the path took 3 s (75 %)" in said
+
+
 def test_an_idle_application_is_named() -> None:
     sentence = causes(verdict([("transfer", 1), ("idle", 3)]))
     assert sentence.endswith("took 4 s; it was application-limited for 3 s (75 %).")

@@ -368,10 +368,12 @@ def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lo
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
         return _untold(categories["unknown"], lifetime, lost, repairs_ns)
+    # What cannot be told may have slowed it.
+    sure = not costly and categories.get("unknown", 0) < STATED_SHARE * lifetime
     if leads == set(_PATH):
-        return f"the path took {time}" if costly else f"nothing in this capture slowed it: the path took {time}"
+        return f"nothing in this capture slowed it: the path took {time}" if sure else f"the path took {time}"
     which = ledgers.PLAIN[leads.pop()]
-    return f"{time} was {which}" if costly else f"nothing in this capture slowed it: {time} {which}"
+    return f"nothing in this capture slowed it: {time} {which}" if sure else f"{time} was {which}"
 
 
 def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int, head: str) -> list[str]:
