@@ -66,9 +66,10 @@ impl SenderState {
         self.ids.above = 0;
     }
 
-    /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: a queue held the copy, or
-    /// where packets may be missing (`hidden`) earlier copies were lost before the tap. The first timer takes as long as the least one at least, and each next one twice as long as the one before (RFC 6298
-    /// section 5.5), so that k of them take 2^k - 1 times the first: with the least k that fits, it is longest. In between it is undecided.
+    /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: a queue held the copy, or where
+    /// packets may be missing (`hidden`) earlier copies were lost before the tap. The first timer takes as long as the least one at least,
+    /// and each next one twice as long as the one before (RFC 6298 section 5.5), so that k of them take 2^k - 1 times the first: with the
+    /// least k that fits, it is longest. In between it is undecided.
     #[cold]
     pub fn divide_silence(&mut self, s: &Sent, o: &SentOutcome, backoff: u16, hidden: bool) {
         let from = o.silent_from.unwrap_or(s.t);

@@ -66,10 +66,17 @@ impl SenderState {
         }
     }
 
-    /// The next one was not lost if it is acknowledged without a retransmission: a queue held both.
+    /// The ACK of more settles it.
     pub fn settle_first_delayed(&mut self, o: &AckOutcome, timeline: &mut Timeline) {
-        let Some((at, since, state)) = self.first_delayed.filter(|_| o.kind == AckKind::Advance) else { return };
-        (self.first_delayed, timeline.held) = (None, false);
+        if o.kind == AckKind::Advance {
+            self.end_first_delayed(timeline);
+        }
+    }
+
+    /// Without a retransmission the next segment was not lost: a queue held both, or the capture ends before one shows it.
+    pub fn end_first_delayed(&mut self, timeline: &mut Timeline) {
+        let Some((at, since, state)) = self.first_delayed.take() else { return };
+        timeline.held = false;
         if self.last_resend.is_none_or(|again| again < at) {
             timeline.was_not_delayed(since, state);
         }

@@ -369,6 +369,7 @@ impl SenderState {
         // It did not wait for a last delayed ACK: it had sent all.
         timeline.retract_stall();
         self.drop_kept_back(timeline);
+        self.end_first_delayed(timeline);
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
         }

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Two segments at once, of which the first is acknowledged 200 ms late; the second is then sent again, or acknowledged: ms of a delayed ACK.
-fn delayed(lost: bool) -> i64 {
+/// Two segments at once, of which the first is acknowledged 200 ms late; the second is then sent again, or acknowledged, or the capture ends: ms
+/// of a delayed ACK.
+fn delayed(lost: Option<bool>) -> i64 {
     let mut s = Script::new(false);
     for n in 0..4 {
         s.data(30.0 + 25.0 * f64::from(n), n);
@@ -12,12 +13,12 @@ fn delayed(lost: bool) -> i64 {
     s.flight(130.0, 4..6);
     s.ack(351.0, 5);
     s.flight(351.1, 6..8);
-    if lost {
+    if lost == Some(true) {
         s.ack(371.1, 5);
         s.ack(372.1, 5);
         s.data(700.0, 5);
         s.ack(720.0, 8);
-    } else {
+    } else if lost == Some(false) {
         s.ack(380.0, 8);
     }
     s.run().time_in("delayed_ack") / MS
@@ -25,7 +26,7 @@ fn delayed(lost: bool) -> i64 {
 
 #[test]
 fn a_receiver_delays_the_ack_of_a_segment_if_the_next_one_is_lost() {
-    assert_eq!(delayed(true), 200);
-    // A queue held both.
-    assert_eq!(delayed(false), 0);
+    assert_eq!(delayed(Some(true)), 200);
+    // A queue held both, or nothing shows which.
+    assert_eq!((delayed(Some(false)), delayed(None)), (0, 0));
 }
