@@ -89,7 +89,7 @@ impl SenderState {
             let uncertain = uncertain || same && self.expiries_unsure;
             self.expiries_unsure = uncertain;
             (o.backoff, o.expiries) = ((!uncertain).then_some(expiries), expiries);
-            o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
+            o.silent_from = Some(self.silent_from(s, o));
             // A sender with probes would have sent one for the tail first: this sender sends none.
             if !same && s.sack_ok && self.phase == Phase::Open && self.probe.is_none() && self.flight() > self.mss() {
                 self.no_probes = true;
@@ -97,11 +97,17 @@ impl SenderState {
         }
         if trigger == Trigger::TailLossProbe || by_timer(trigger, evidence) {
             self.probes |= trigger == Trigger::TailLossProbe;
-            o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
+            o.silent_from = Some(self.silent_from(s, o));
         }
         o.trigger = Some(trigger);
         o.evidence = Some(evidence);
         o.waited = v.waited;
+    }
+
+    /// Since when it had sent nothing: what was lost before the tap was sent when the latest ACK of new data released it, or later.
+    fn silent_from(&self, s: &Sent, o: &SentOutcome) -> i64 {
+        let released = self.last_advance.filter(|_| o.lost_before_tap);
+        self.last_send.max(released).unwrap_or(s.t).min(s.t)
     }
 
     /// What the tap saw before a retransmission.

@@ -99,3 +99,14 @@ fn a_repair_that_waits_in_the_queue_shows_no_end_of_the_data() {
     let last = t.intervals().iter().rposition(|r| r.4 == "slow_start").map(|i| t.intervals()[i].2..t.intervals()[i].3);
     assert_eq!(last, Some(20_200_000..64_000_000), "{:?}", t.intervals());
 }
+
+#[test]
+fn a_timer_of_data_that_the_queue_dropped_begins_with_the_ack_that_released_it() {
+    // An ACK after the three segments that never pass; the timer repeats the first.
+    let mut s = Script::new(false);
+    s.push(100.0, true, 4000, 5000, flags::ACK, 0, &[], None);
+    s.data(1300.0, 0);
+    s.ack(1320.0, 1);
+    let t = s.run();
+    assert_eq!((t.time_in("handshake") / MS, t.time_in("rto_wait") / MS), (20, 1300), "{:?}", t.intervals());
+}
