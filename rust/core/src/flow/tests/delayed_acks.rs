@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Two segments at once, of which the first is acknowledged 200 ms late; the second is then sent again, or acknowledged, or the capture ends: ms
-/// of a delayed ACK.
+/// How long an ACK was delayed, ms. Two segments are sent at once, and the first is acknowledged 200 ms late. Then the second is sent again,
+/// or it is acknowledged, or the capture ends.
 fn delayed(lost: Option<bool>) -> i64 {
     let mut s = Script::new(false);
     for n in 0..4 {
