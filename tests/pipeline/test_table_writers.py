@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +17,7 @@ from wlanlens import tables
 from wlanlens.errors import OutputError
 from wlanlens.pipeline.output_dir import Output, Scratch
 from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, ParquetWriter, WriterThread
-from wlanlens.tables.stored_tables import ArrowTables
+from wlanlens.tables.stored_tables import ArrowTables, ParquetTables
 
 SAMPLE = ROOT / "sample_traces" / "mixed_newreno.sender.pcap"
 
@@ -67,6 +70,33 @@ def test_rising_columns_are_packed_and_others_compressed_but_for_enums_and_rando
     plain = packed | {"tcp_seq", "direction", "stop", "stop_layer"}
     assert {name for name, column in columns.items() if column.compression == "UNCOMPRESSED"} == plain
     assert "tcp_sack.list.element.left" in columns
+
+
+def test_a_column_of_a_large_table_is_optional_from_its_first_null_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments = wl.open(SAMPLE).table("segments")
+    monkeypatch.setattr("wlanlens.pipeline.table_writers.GROUP_ROWS", segments.num_rows)
+    at, field = segments.schema.get_field_index("rel_ack"), segments.schema.field("rel_ack")
+    known = segments.set_column(at, field, pa.array(range(segments.num_rows), field.type))
+    null = segments.set_column(at, field, pa.nulls(segments.num_rows, field.type))
+    thread = WriterThread()
+    with Output(tmp_path / "out") as output:
+        writer = ParquetWriter(output, thread, "segments")
+        for rows in (known, known, null, known.slice(1)):
+            writer.append(rows)
+        writer.finish()
+        thread.wait()
+        files = [(pq.read_metadata(p).num_rows, pq.read_schema(p).field("rel_ack").nullable) for p in writer.paths]
+        assert files == [(2 * segments.num_rows, False), (2 * segments.num_rows - 1, True)]
+        values = pa.concat_tables([known, known, null, known.slice(1)]).column("rel_ack").to_pylist()
+        folder = writer.paths[0].parent
+        assert ParquetTables({"segments": writer.paths})["segments"].column("rel_ack").to_pylist() == values
+        assert pq.read_table(folder).column("rel_ack").to_pylist() == values
+        assert pd.read_parquet(folder)["rel_ack"].isna().tolist() == [v is None for v in values]
+        assert pl.read_parquet(folder)["rel_ack"].to_list() == values
+        assert [v for (v,) in duckdb.read_parquet(f"{folder}/*").project("rel_ack").fetchall()] == values
+    thread.stop()
 
 
 def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
