@@ -35,6 +35,16 @@ def test_values_are_those_of_the_study() -> None:
     assert values["bad_to_good_share"] == pytest.approx(1 / float(values["mean_burst_packets"]))
 
 
+def test_bursts_of_one_direction_make_those_of_the_other_likely() -> None:
+    """Both directions cross one channel: what alone may be chance is not, beside a direction with bursts."""
+    made = worlds.made("Gilbert 2.4", 3).trace()
+    strict = {"chance_share": 1e-100}  # the ACKs' direction has a p-value of 1e-33
+    alone, _ = run(CODE, made, **strict, reverse_chance_share=1e-100)
+    both, _ = run(CODE, made, **strict)
+    assert [f.subject for f in alone] == [SUBJECT_AB]
+    assert len(both) == 2
+
+
 def test_a_dead_link_shows_in_its_lost_packets() -> None:
     """A receiver that is off for seconds: every frame fails, so that no burst shows within that time."""
     world = worlds.fast(lambda rate, t, n: 0.0 if 4 < t < 8 else 0.995, limit=8, udp=True)  # noqa: ARG005

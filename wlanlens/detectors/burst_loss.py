@@ -22,6 +22,7 @@ from wlanlens.detection.toolkit import (
     key_groups,
     lost_packet_runs,
     p_value_text,
+    reverse,
 )
 from wlanlens.registry import detector
 
@@ -47,6 +48,7 @@ def burst_loss(
     least_fer_share: float = 0.01,
     burst_factor: float = 1.1,
     chance_share: float = 0.001,
+    reverse_chance_share: float = 0.01,
     missed_share: float = 0.3,
     block_count: int = 256,
     long_run_packets: int = 3,
@@ -80,6 +82,7 @@ def burst_loss(
     `burst_factor`: the mean burst over that of independent errors; 802.11b links on which TCP did well had 1.04, the
     others 1.5 to 2, and their reverse direction, which shares the bursts, from 1.1.
     `chance_share`: the largest p-value; one of 1000 healthy links.
+    `reverse_chance_share`: the same where the reverse direction has bursts: both cross one channel, which was bad for both.
     `missed_share`: if the sniffer missed more transmissions, or more outcomes are unknown, runs cannot be measured: undecided.
     `block_count`: frames of one block; failure rates are compared within it only.
     `long_run_packets`: shortest run of lost packets that is judged; runs of two occur wherever losses are frequent.
@@ -96,7 +99,7 @@ def burst_loss(
     """
     facts = Facts.of(trace)
     air, tried = facts.cached(Air), facts.cached(channel_trials)
-    found: list[Finding] = []
+    measured: dict[int, tuple[Bursts, LostRuns]] = {}
     unmeasured: list[int] = []
     first, lengths = key_groups(tried.pair)
     often = lengths >= least_frames_count
@@ -109,10 +112,15 @@ def burst_loss(
         if (~known).mean() > missed_share or tried.inferred[part].mean() > missed_share:
             unmeasured.append(pair)
             continue
-        bursts, losses = bad_frame_bursts(tried, part, block_count), lost_packet_runs(air, pair, long_run_packets)
-        runs = bursts.mean >= burst_factor * bursts.mean_by_chance and bursts.p_value <= chance_share
-        if runs or losses.p_value <= chance_share:
-            found.append(_finding(air, tried, bursts, losses, runs))
+        measured[pair] = bad_frame_bursts(tried, part, block_count), lost_packet_runs(air, pair, long_run_packets)
+    longer = {pair: b.p_value for pair, (b, _) in measured.items() if b.mean >= burst_factor * b.mean_by_chance}
+    bursty = {pair for pair, p_value in longer.items() if p_value <= chance_share}
+    bursty |= {pair for pair, p_value in longer.items() if p_value <= reverse_chance_share and reverse(pair) in bursty}
+    found = [
+        _finding(air, tried, bursts, losses, pair in bursty)
+        for pair, (bursts, losses) in measured.items()
+        if pair in bursty or losses.p_value <= chance_share
+    ]
     yield from air.costliest("burst_loss", found)
     if unmeasured:
         yield air.undecided(
