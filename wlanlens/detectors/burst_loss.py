@@ -16,13 +16,13 @@ from wlanlens.detection.toolkit import (
     Trials,
     Undecided,
     bad_frame_bursts,
+    bursty_pairs,
     channel_trials,
     count,
     duration,
     key_groups,
     lost_packet_runs,
     p_value_text,
-    reverse,
 )
 from wlanlens.registry import detector
 
@@ -57,11 +57,11 @@ def burst_loss(
 
     What it finds
     -------------
-    Links on which bad frames follow each other more often than independent errors do: frame error rate (FER), mean and
-    longest burst of bad frames, packet loss, mean and longest burst of lost packets, and the two-state channel (Gilbert,
-    Elliott) that fits: p from good to bad, r back. The cost is the larger of two times (airtime, spaces and backoff): the
-    bad frames beyond those of independent errors that begin as often, and the packets lost after the first of each burst.
-    TCP's recovery is part of other findings.
+    Links on which bad frames follow each other more often than independent errors do: frame error rate (FER), packet
+    loss, mean and longest burst of bad frames and of lost packets, and the two-state channel (Gilbert, Elliott) that fits:
+    p from good to bad, r back. The cost is the larger of two airtimes with their overhead: the bad frames beyond those of
+    independent errors that begin as often, and the packets lost after the first of each burst. TCP's recovery is part of
+    other findings.
 
     Why it happens
     --------------
@@ -78,19 +78,19 @@ def burst_loss(
     probing, long frames and a drifting link are no bursts. The p-value of the number of bad neighbours is normal, and no
     less than a Poisson one where fewer than ten are expected. A link that is dead for longer than a block shows in a run of lost packets that
     independent losses do not make (A-MPDUs count as one packet).
-    `least_frames_count`: trials needed; 1 % of 200 makes two bad frames. `least_fer_share`: a lower FER costs too little.
+    `least_frames_count`: trials; 1 % of 200 makes two bad frames. `least_fer_share`: a lower FER costs little.
     `burst_factor`: the mean burst over that of independent errors; 802.11b links on which TCP did well had 1.04, the
-    others 1.5 to 2, and their reverse direction, which shares the bursts, from 1.1.
+    others 1.5 to 2, and their reverse direction from 1.1.
     `chance_share`: the largest p-value; one of 1000 healthy links.
-    `reverse_chance_share`: the same where the reverse direction has bursts: both cross one channel, which was bad for both.
-    `missed_share`: if the sniffer missed more transmissions, or more outcomes are unknown, runs cannot be measured: undecided.
-    `block_count`: frames of one block; failure rates are compared within it only.
-    `long_run_packets`: shortest run of lost packets that is judged; runs of two occur wherever losses are frequent.
+    `reverse_chance_share`: the same where the reverse direction, on the same channel, has bursts.
+    `missed_share`: where the sniffer missed more, or more outcomes are unknown, it is undecided.
+    `block_count`: frames within which failure rates are compared.
+    `long_run_packets`: shortest run of lost packets that is judged; runs of two are frequent.
 
     What fools it
     -------------
     Random loss has bursts of 1 / (1 - FER) on average: it stays silent. Frames that the sniffer lost are not the link's
-    losses: its bad checksums are only a value. Transmissions that it missed are placed before the first that it heard.
+    losses. Transmissions that it missed are placed before the first that it heard.
 
     References
     ----------
@@ -99,7 +99,8 @@ def burst_loss(
     """
     facts = Facts.of(trace)
     air, tried = facts.cached(Air), facts.cached(channel_trials)
-    measured: dict[int, tuple[Bursts, LostRuns]] = {}
+    bursts: dict[int, Bursts] = {}
+    losses: dict[int, LostRuns] = {}
     unmeasured: list[int] = []
     first, lengths = key_groups(tried.pair)
     often = lengths >= least_frames_count
@@ -112,14 +113,13 @@ def burst_loss(
         if (~known).mean() > missed_share or tried.inferred[part].mean() > missed_share:
             unmeasured.append(pair)
             continue
-        measured[pair] = bad_frame_bursts(tried, part, block_count), lost_packet_runs(air, pair, long_run_packets)
-    longer = {pair: b.p_value for pair, (b, _) in measured.items() if b.mean >= burst_factor * b.mean_by_chance}
-    bursty = {pair for pair, p_value in longer.items() if p_value <= chance_share}
-    bursty |= {pair for pair, p_value in longer.items() if p_value <= reverse_chance_share and reverse(pair) in bursty}
+        bursts[pair] = bad_frame_bursts(tried, part, block_count)
+        losses[pair] = lost_packet_runs(air, pair, long_run_packets)
+    bursty = bursty_pairs(bursts, burst_factor, chance_share, reverse_chance_share)
     found = [
-        _finding(air, tried, bursts, losses, pair in bursty)
-        for pair, (bursts, losses) in measured.items()
-        if pair in bursty or losses.p_value <= chance_share
+        _finding(air, tried, b, losses[pair], pair in bursty)
+        for pair, b in bursts.items()
+        if pair in bursty or losses[pair].p_value <= chance_share
     ]
     yield from air.costliest("burst_loss", found)
     if unmeasured:

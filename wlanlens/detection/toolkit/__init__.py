@@ -14,8 +14,8 @@ NumPy vectors:
     - `TimeoutRuns`: timer expiries without an ACK of new data between them.
     - `PacketPaths`, `downlink_keys` and `HoldingPoints` (several captures): where each packet passed, and who held it.
     - `Air` (802.11 captures): frames, exchanges and transmissions, by station pair. `Air.finding` makes a finding about a
-      pair. `channel_trials`, `bad_frame_bursts` and `lost_packet_runs` measure bursts, `rates_used` and `best_steady_rate` bit rates,
-      `TieSearch` collisions, `DropSearch` drops of the signal; `transmission_us` is airtime with its overhead.
+      pair. `channel_trials`, `bad_frame_bursts`, `bursty_pairs` and `lost_packet_runs` measure bursts, `rates_used` and
+      `best_steady_rate` bit rates, `TieSearch` collisions, `DropSearch` drops of the signal; `transmission_us` is airtime with its overhead.
 * `binomial_tail`, `poisson_tail`, `normal_tail` and `variance_ratio_tail` are p-values; `p_value_text` writes one.
 * `Cases` makes the findings: one for each of the costliest cases and one that sums up the rest. `Facts.finding` and
   `make_finding` make a single one; `Facts.undecided` reports what the capture cannot decide.
@@ -31,7 +31,7 @@ from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.ap_queue import before_air_ns, found_full, queue_lengths, sniffer_doubt
-from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
+from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, bursty_pairs, lost_packet_runs
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
@@ -170,6 +170,7 @@ __all__ = [
     "best_steady_rate",
     "binomial_tail",
     "bit_rate",
+    "bursty_pairs",
     "capture_of",
     "channel_trials",
     "contending_stations",

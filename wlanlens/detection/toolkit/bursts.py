@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.detection.toolkit.station_pairs import reverse
 from wlanlens.detection.toolkit.statistics import normal_tail, poisson_tail
 from wlanlens.detection.toolkit.trials import Trials, failure_chances
 from wlanlens.tables.columns import Array
@@ -103,6 +105,16 @@ def bad_frame_bursts(tried: Trials, part: slice, block: int) -> Bursts:
         cost_s=excess * float(tried.took_us[known][bad].mean()) / 1e6,
         evidence=np.concatenate([tried.packet[known[first[i] : first[i] + length[i]]] for i in order if runs[i]]),
     )
+
+
+def bursty_pairs(bursts: Mapping[int, Bursts], factor: float, chance: float, reverse_chance: float) -> set[int]:
+    """Pairs whose bursts are longer than independent errors make, by this factor and with this p-value.
+
+    A direction may have the p-value `reverse_chance` beside one with bursts: both cross one channel, which was bad for both.
+    """
+    longer = {pair: b.p_value for pair, b in bursts.items() if b.mean >= factor * b.mean_by_chance}
+    sure = {pair for pair, p_value in longer.items() if p_value <= chance}
+    return sure | {pair for pair, p_value in longer.items() if p_value <= reverse_chance and reverse(pair) in sure}
 
 
 @dataclass
