@@ -201,9 +201,9 @@ class ParquetWriter(TableWriter):
             if not optional <= self._optional:
                 self._close()
                 self._optional |= optional
-            schema = self._file_schema()
-            rows = pa.Table.from_arrays(group.unify_dictionaries().columns, schema=schema)
-            self._open(schema).write_table(rows, row_group_size=GROUP_ROWS)
+            writer = self._open()
+            rows = pa.Table.from_arrays(group.unify_dictionaries().columns, schema=writer.schema)
+            writer.write_table(rows, row_group_size=GROUP_ROWS)
             if self._file is not None and self._file.tell() >= PART_BYTES:
                 self._close()
 
@@ -215,7 +215,7 @@ class ParquetWriter(TableWriter):
             [f.with_nullable(f.name in self._optional) for f in self.schema], metadata=self.schema.metadata
         )
 
-    def _open(self, schema: pa.Schema) -> pq.ParquetWriter:
+    def _open(self) -> pq.ParquetWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -231,7 +231,7 @@ class ParquetWriter(TableWriter):
             plain = {*rising, *_RANDOM, *enums}
             self._writer = pq.ParquetWriter(
                 self._create(path),
-                schema,
+                self._file_schema(),
                 # LZ4 takes a tenth of the decoding time, and every reader supports it.
                 compression={leaf: "none" if leaf in plain else "lz4" for leaf in leaves},
                 column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED") or None,
