@@ -276,7 +276,9 @@ impl Connection {
                 me.previous_packet = previous_packet;
                 me.peer_waits = peer.flight() > 0;
                 if s.start < me.end || me.view.is_some() || me.may_be_unseen() {
+                    me.sent_before_at = me.sent_at;
                     me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
+                    me.note_stall(t);
                 }
                 sent = Some(me.on_send(&s, out));
                 me.previous_packet = Some(t);
@@ -379,7 +381,7 @@ impl Connection {
                     state,
                     piece(if held > 0 { state } else { State::DelayedAck }, None, peer, o.acked, o.rtt),
                 );
-                peer.suppose_first_delayed(t, t - held - stall, state, &mut timeline);
+                peer.suppose_first_delayed(t, t - held - stall, state);
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }

@@ -75,9 +75,8 @@ impl SenderState {
             }
         }
         let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
-        match trigger {
-            Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
-            _ => {}
+        if o.is_by_ack() {
+            recovery = self.recover_fast(s, out);
         }
         row.trigger = Some(trigger);
         let n = &mut self.tally.by_trigger[trigger as usize];
@@ -125,9 +124,17 @@ impl SenderState {
                 view.expired(s.start, self.expiries > 1 || row.backoff > Some(0), s.packet);
             }
         }
-        let asked = self.repair_since(s.t);
+        self.commit_intervals(s.t, out);
+    }
+
+    /// What it waited for before it sent what passes at `t` is final, unless what follows may show something else.
+    #[inline]
+    fn commit_intervals(&mut self, t: i64, out: &mut Out<'_>) {
+        let asked = self.repair_since(t);
+        let lone = self.view.as_ref().is_some_and(|view| view.lone.is_some());
+        let held = lone || self.stall.is_open() || self.first_delayed.is_some() || self.kept_back.is_some();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(asked, out.intervals, out.flow, self.reverse);
+            timeline.commit(asked, held, out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -153,10 +160,7 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
-        let asked = self.repair_since(s.t);
-        if let Some(timeline) = &mut self.timeline {
-            timeline.commit(asked, out.intervals, out.flow, self.reverse);
-        }
+        self.commit_intervals(s.t, out);
     }
 
     /// When the third duplicate ACK reached the sender, if no retransmission has followed it. One that passes the tap later waited in a

@@ -56,8 +56,6 @@ pub struct Timeline {
     /// The tap is away from the sender: no answer to an ACK ends the time in which the window is the limit, so that each ACK of new data
     /// does, as the pace of ACKs shows whether a link is busy.
     pub away: bool,
-    /// What follows the latest segment shows what the sender had waited for: nothing is final.
-    pub held: bool,
     /// The state before a stall for a delayed ACK that no transmission has followed yet.
     stalled: Option<State>,
     /// The sender probed a closed window since its last transmission: it had data.
@@ -101,7 +99,6 @@ impl Timeline {
             doubt: None,
             late_answer: false,
             away: false,
-            held: false,
             stalled: None,
             probed: false,
         }
@@ -226,7 +223,6 @@ impl Timeline {
     pub fn suppose_delayed(&mut self, since: i64) -> Option<State> {
         let state = self.open.last().map(|p| p.state).filter(|state| LIMITED.contains(state))?;
         self.rename(since, state, State::DelayedAck);
-        self.held = true;
         Some(state)
     }
 
@@ -323,14 +319,15 @@ impl Timeline {
         }
     }
 
-    /// The sender transmitted: the open pieces are final, but for those since `asked`, when it may have begun a recovery.
-    pub fn commit(&mut self, asked: Option<i64>, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+    /// The sender transmitted: the open pieces are final, but for those since `asked`, when it may have begun a recovery. `held`: what
+    /// follows shows what it had waited for, and none is final.
+    pub fn commit(&mut self, asked: Option<i64>, held: bool, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
         self.probed = false;
-        if (self.doubt.is_some() || self.late_answer || self.held) && self.open.len() <= OPEN_PIECES {
+        if (self.doubt.is_some() || self.late_answer || held) && self.open.len() <= OPEN_PIECES {
             return;
         }
-        (self.doubt, self.late_answer, self.held) = (None, false, false);
+        (self.doubt, self.late_answer) = (None, false);
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let mut last = self.open.len().saturating_sub(1);
         if let Some(since) = asked.filter(|_| self.open.len() <= OPEN_PIECES) {
@@ -347,7 +344,7 @@ impl Timeline {
     /// Limit the open list during a long silence of the sender.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
-            (self.doubt, self.late_answer, self.held) = (None, false, false);
+            (self.doubt, self.late_answer) = (None, false);
             self.open.remove(0).write(rows, flow, reverse);
         }
     }

@@ -39,6 +39,7 @@ mod sender_waits;
 pub mod sent_ranges;
 mod seq;
 mod spurious;
+mod stall;
 mod tap;
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,6 @@ impl SenderState {
     #[inline]
     pub fn settle_kept_back(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
         let Some(k) = self.kept_back else { return };
-        timeline.held = false;
         if o.kind == AckKind::Advance && self.una >= k.end && t - k.full_at < k.full_at - k.small_at {
             self.kept_back = None;
         }
@@ -60,9 +59,9 @@ impl SenderState {
     }
 
     /// Data is left after an ACK that the receiver seems to have delayed.
-    pub fn suppose_first_delayed(&mut self, t: i64, since: i64, state: State, timeline: &mut Timeline) {
+    pub fn suppose_first_delayed(&mut self, t: i64, since: i64, state: State) {
         if self.flight() > 0 {
-            (self.first_delayed, timeline.held) = (Some((t, since, state)), true);
+            self.first_delayed = Some((t, since, state));
         }
     }
 
@@ -76,7 +75,6 @@ impl SenderState {
     /// Without a retransmission the next segment was not lost: a queue held both, or the capture ends before one shows it.
     pub fn end_first_delayed(&mut self, timeline: &mut Timeline) {
         let Some((at, since, state)) = self.first_delayed.take() else { return };
-        timeline.held = false;
         if self.last_resend.is_none_or(|again| again < at) {
             timeline.was_not_delayed(since, state);
         }

@@ -12,6 +12,7 @@ use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
 use super::seq::SeqSpace;
 use super::spurious::Pending;
+use super::stall::Stall;
 use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
 use super::undo::Undo;
@@ -327,6 +328,9 @@ pub struct SenderState {
     pub first_stamp: Option<(u32, i64)>,
     /// When it sent its latest packet with old bytes, at a tap away from it its latest packet, by its own clock and the fastest path.
     pub sent_at: Option<i64>,
+    /// The same of the packet before.
+    pub sent_before_at: Option<i64>,
+    pub stall: Stall,
     pub ids: IpOrder,
     /// Packets sent recently, to recognise copies of the same packet.
     pub recent: RecentPackets,

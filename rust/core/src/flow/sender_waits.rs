@@ -182,7 +182,6 @@ impl SenderState {
             idle = if idle > usual { idle } else { 0 };
         }
         let mut released = view.read(s.t, echo, loop_ns);
-        timeline.held = false;
         if let Some(lone) = view.lone.filter(|_| first && self.follows_lone(s, &view, released, there)) {
             timeline.was_for_timer(lone.since);
         }
@@ -236,7 +235,6 @@ impl SenderState {
             }
             if empty && self.may_be_lone(s, s.t - last, &view) {
                 view.lone = Some(Lone { since: last, end: s.end });
-                timeline.held = true;
             }
             view.begins_with_more |= view.una <= 1 && s.start > 1;
         }

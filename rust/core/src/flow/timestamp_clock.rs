@@ -8,6 +8,8 @@ pub struct TimestampClock {
     tick: Option<i64>,
     /// Minimum of arrival - TSval * tick: the fastest path.
     offset: Option<i64>,
+    /// Since when the tick has been too short.
+    short_since: Option<i64>,
 }
 
 /// Ticks that senders use: 1 us, 10 us, 100 us, 1 ms, 4 ms, 10 ms, 100 ms, 500 ms.
@@ -36,11 +38,13 @@ impl TimestampClock {
         }
         if let Some(tick) = self.tick {
             let (elapsed, span) = (t - t0, ticks * tick);
-            if elapsed / 2 < span / 3 || elapsed / 3 > span / 2 {
-                // A growing queue had stretched the time between the first packets.
-                (self.tick, self.offset) = (None, None);
+            // A growing queue had stretched the time between the first packets; or shortened it, unless one that stood still delays these.
+            let short = (elapsed / 3 > span / 2).then(|| self.short_since.unwrap_or(t));
+            if elapsed / 2 < span / 3 || short.is_some_and(|since| t - since >= SETTLE_NS) {
+                (self.tick, self.offset, self.short_since) = (None, None, None);
                 return;
             }
+            self.short_since = short;
             let offset = t - span;
             self.offset = Some(self.offset.map_or(offset, |o| o.min(offset)));
         }

@@ -107,7 +107,7 @@ impl SenderState {
     /// Since when it had sent nothing: what was lost before the tap was sent when the latest ACK of new data released it, or later.
     fn silent_from(&self, s: &Sent, o: &SentOutcome) -> i64 {
         let released = self.last_advance.filter(|_| o.lost_before_tap);
-        self.last_send.max(released).unwrap_or(s.t).min(s.t)
+        self.stalled_from(s.t, self.last_send.max(released).unwrap_or(s.t).min(s.t))
     }
 
     /// What the tap saw before a retransmission.

@@ -13,6 +13,7 @@ mod queued;
 mod reports;
 mod scripted;
 mod small_segments;
+mod stall;
 mod timers;
 mod trigger_away;
 mod undo;
