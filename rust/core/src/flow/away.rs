@@ -7,7 +7,7 @@ use super::scoreboard::Run;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
-use super::timer::FIRST_TIMEOUT_NS;
+use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS};
 use super::trigger::LEAST_SYN_NS;
 use crate::packet::Tcp;
 
@@ -60,7 +60,8 @@ impl SenderState {
     /// no repair can come so soon. The receiver got nothing to report, so only a timer or the answer to an earlier report repeats the bytes.
     #[inline(never)]
     pub fn doubt_counter(&mut self, rel_seq: Option<i64>, t: i64) {
-        let soon = |at: i64| t - at < FIRST_TIMEOUT_NS;
+        let soonest = self.soonest_timer(self.may_use_sack());
+        let soon = |at: i64| t - at < soonest;
         if self.phase == Phase::Open
             && self.lost_ahead == 0
             && rel_seq == Some(self.end)
@@ -69,6 +70,13 @@ impl SenderState {
         {
             self.ids.shared = true;
         }
+    }
+
+    /// No timer for a lone segment is shorter: the first one, or with SACK a probe's, which leaves time for a delayed ACK (RFC 8985
+    /// section 7.2).
+    fn soonest_timer(&self, sack: bool) -> i64 {
+        let probe = self.round_trip().map(|trip| 2 * trip + DELAYED_ACK_NS).filter(|_| sack);
+        probe.map_or(FIRST_TIMEOUT_NS, |probe| probe.min(FIRST_TIMEOUT_NS))
     }
 
     /// Of the packets of this flow missing right before `s`: how many carried data above all captured bytes, at least.
@@ -95,7 +103,7 @@ impl SenderState {
         let holes = self.scoreboard.range(self.una, self.end).any(|r| r.unseen && (r.start < s.start || s.end < r.end));
         // Repaired by an ACK after a round trip, by a probe after two, or 200 ms later if it was alone (RFC 8985 section 7.2).
         let soonest = match self.phase {
-            Phase::Open if skipped == 1 => FIRST_TIMEOUT_NS,
+            Phase::Open if skipped == 1 => self.soonest_timer(s.sack_ok),
             Phase::Open => 2 * trip,
             _ => trip,
         };

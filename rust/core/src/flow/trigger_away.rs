@@ -98,8 +98,8 @@ impl SenderState {
         let repaired = copy.zip(recovery).is_some_and(|(copy, r)| copy.copies > 1 && copy.t_last >= r.t);
         let overtaken = !o.acked_before && copy.is_some_and(|r| self.delivered_sent > Some(r.t_last));
         let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
-        let probe = s.sack_ok && s.end == self.end && calm && self.probe.is_none() && !(v.head && self.no_probes);
-        let probe = probe && copy.is_some_and(|r| r.copies == 1);
+        let probe = s.sack_ok && s.end >= self.end && calm && self.probe.is_none() && !(v.head && self.no_probes);
+        let probe = probe && copy.map_or(o.lost_before_tap && self.ids.skipped == 1, |r| r.copies == 1);
         // The timer may have expired for bytes below these, and its packet be missing.
         let unseen = calm && knew.was_head != yes && s.start > 1 && self.ids.above > 0 && self.paused_before(s);
         let went_on = self.went_on() && !o.acked_before && !unseen;

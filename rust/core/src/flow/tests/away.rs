@@ -140,6 +140,24 @@ fn a_skipped_id_shows_lost_data_only_if_the_sender_had_nothing_else_to_send() {
     assert!(shared.transmissions().is_empty());
 }
 
+#[test]
+fn with_sack_a_probe_repeats_a_lone_segment_before_a_timer_does() {
+    let after = |ms: f64| {
+        let mut s = begun(true);
+        for n in 10..50 {
+            s.data(30.0 + f64::from(n), n);
+            s.ack(30.1 + f64::from(n), n + 1);
+        }
+        s.data(79.0 + ms, 50);
+        s.sent(1);
+        s.ack(79.1 + ms, 51);
+        s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>()
+    };
+    assert_eq!(after(150.0), ["tail_loss_probe"]);
+    // Within two round trips and a delayed ACK no timer expires: another connection uses the counter.
+    assert!(after(40.0).is_empty());
+}
+
 /// Two connections of one host in turn, ten segments each; `shared`: with one IP counter.
 fn in_turn(shared: bool) -> Tables {
     let mut s = begun(true);
