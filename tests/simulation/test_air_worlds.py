@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wlanlens as wl
-from wlanlens.detection.finding import MAY_BE_MISSED
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
 from wlanlens.papers._bursts import transfer
 from wlanlens.papers._dcf import dropped_share, mean
@@ -58,6 +58,27 @@ def test_fades_show_in_the_signal_and_interference_does_not() -> None:
         assert signal.max() - signal.min() == pytest.approx(spread_db), name
         assert damages(run) == (set() if name == "harmless_dips" else {"fade"})
     assert damages(wl.simulate("signal_fade", depth_db=0.0)) <= {"noise"}
+
+
+def test_a_signal_below_the_noise_reads_as_the_noise(tmp_path: Path) -> None:
+    run = wl.simulate("signal_fade", depth_db=95.0, out=tmp_path / "run")
+    heard = wl.open(run.captures["air"]).table("frames")["signal_dbm"]
+    assert heard.null_count == 0
+    assert min(heard.to_pylist()) == -95
+    assert {f.code for f in wl.analyze(run.captures["air"], out=tmp_path / "analysis").findings} >= {"signal_fade"}
+
+
+def fades(**spells: float) -> list[Finding]:
+    run = wl.simulate("signal_fade", **spells)
+    return [f for f in run.facts.findings() if f.code == "signal_fade"]
+
+
+def test_fades_that_overlap_are_one() -> None:
+    apart, overlapping = fades(lasts_s=0.3, every_s=2.0), fades(first_s=15.0, lasts_s=3.0, every_s=2.0)
+    assert len(apart) > 3
+    assert len(overlapping) == 1
+    # What lasts for more than half of the time is the usual signal.
+    assert [f.confidence for f in fades(first_s=1.0, lasts_s=3.0, every_s=2.0)] == [MAY_BE_MISSED]
 
 
 def test_waves_fade_and_their_absence_does_not() -> None:

@@ -23,7 +23,7 @@ _LEAST_BAD, _SPELLS = 10, 0.2
 #: Chance makes an excess of so many standard deviations in one of 30 000 pairs, and as few runs of losses.
 _SIGMAS, _RARE = 4.0, 3e-5
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
-_AROUND_NS, _SHORTEST_NS = 1_000_000_000, 100_000_000
+_AROUND_NS, _SHORTEST_NS, _SURE_NS = 1_000_000_000, 100_000_000, 200_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -108,7 +108,9 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """Fades of a station by 10 dB or more on all its paths at once, in which frames from or to it failed.
 
     Multipath fading differs on each path: the sniffer does not measure what the receiver does. From the first to the last
-    of the station's frames in the fade; the cost is the throughput missing in it, compared with that around it.
+    of the station's frames in the fade; the cost is the throughput missing in it, compared with that around it. Where the signal
+    is low for half of the time, that is the usual one: such fades need not be found, nor those of a signal that is near the noise
+    already, nor those that fill none of the tenths of a second over which a signal is taken.
     """
     f = facts.frames
     cell = facts.world.cell
@@ -127,6 +129,8 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
         for start, stop in fades:
             inside |= (a.end_ns >= start) & (a.end_ns < stop)
         outside = float(a.bad[mine & ~inside].mean()) if (mine & ~inside).any() else 0.0
+        usual = 2 * sum(stop - start for start, stop in fades) >= end.max()
+        weak = cell is not None and cell.stations[s].signal_dbm - cell.noise_dbm < _DROP_DB
         hit = end[by_fade & ((station == s) | (receiver == s))]
         for start, stop in fades:
             low = own[(own >= start) & (own < stop)]
@@ -141,7 +145,7 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
             whose = sends if sends.any() else within
             names, times = np.unique(np.stack((a.station[whose], a.to[whose])), axis=1, return_counts=True)
             pair = names[:, times.argmax()].tolist()
-            yield made(
+            found = made(
                 facts,
                 "signal_fade",
                 (pair[0], pair[1]),
@@ -150,16 +154,23 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
                 f"The signal faded and {failed} frames failed.",
                 failed_count=failed,
             )
+            yield replace(found, confidence=MAY_BE_MISSED) if usual or weak or span[1] - span[0] < _SURE_NS else found
 
 
 def _spells_ns(fades_s: tuple[tuple[float, float, float, float], ...], end_ns: int) -> list[tuple[int, int]]:
-    """Start and end of each time in which a fade of some depth lasts."""
+    """Start and end of each time in which a fade of some depth lasts, or several that overlap."""
     out = []
     for start, lasts, depth_db, every in fades_s:
         count = 1 + (int((end_ns / 1e9 - start) / every) if every > 0 and end_ns / 1e9 > start else 0)
         if depth_db >= _DROP_DB:
             out += [(int((start + k * every) * 1e9), int((start + k * every + lasts) * 1e9)) for k in range(count)]
-    return sorted(out)
+    merged: list[tuple[int, int]] = []
+    for start_ns, stop_ns in sorted(out):
+        if merged and start_ns <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], stop_ns)
+        elif start_ns < end_ns:
+            merged.append((start_ns, min(stop_ns, end_ns)))
+    return merged
 
 
 def _missing_s(a: Attempts, mine: Array, span: tuple[int, int]) -> float:

@@ -87,7 +87,8 @@ impl World {
         let reception = Reception {
             tsf_us: (tap.clock.stamp(frame.start + plcp(frame.rate, frame.preamble)).max(0) as u64) / 1000,
             channel_mhz: self.channel_mhz,
-            signal_dbm: signal_dbm.round() as i8,
+            // A receiver measures power: that of a signal below the noise is the noise's.
+            signal_dbm: signal_dbm.max(self.air.noise_dbm()).round() as i8,
             noise_dbm: self.air.noise_dbm().round() as i8,
             damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
         };
