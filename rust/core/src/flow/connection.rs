@@ -248,6 +248,7 @@ impl Connection {
             order,
             tsval: tcp.timestamps.map(|x| x.0),
             control: syn || fin,
+            more: payload > 0 && tcp.flags & (flags::PSH | flags::FIN) == 0,
             sack_ok: sack_ok || (me.may_use_sack() && peer.may_use_sack()),
         };
         let mut sent: Option<Option<Box<SentOutcome>>> = None;

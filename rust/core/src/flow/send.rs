@@ -24,6 +24,8 @@ pub struct Sent {
     pub order: u32,
     pub tsval: Option<u32>,
     pub control: bool,
+    /// Without PSH, which the last buffered segment has (RFC 9293 section 3.9.1.2): more data follows.
+    pub more: bool,
     pub sack_ok: bool,
 }
 

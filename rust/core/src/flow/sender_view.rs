@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::kinds::{Phase, State};
+use super::send::Sent;
 use super::seq::newer;
 
 /// An ACK that has passed the tap.
@@ -46,6 +47,10 @@ pub struct SenderView {
     /// The latest segment with new bytes: its length and its TSval.
     pub len: i64,
     pub tsval: Option<u32>,
+    /// More data was to follow it; and whether the sender ever says that none does. The latest silence in which more was to follow.
+    more: bool,
+    pushes: bool,
+    pace: i64,
     /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
     pub there: Option<i64>,
     pub back: Option<i64>,
@@ -68,6 +73,23 @@ impl SenderView {
         let mut view = SenderView { una, window, ..SenderView::default() };
         view.repeats(phase, recover);
         view
+    }
+
+    /// A segment with new bytes passes the tap, so long after the one before.
+    pub fn note_segment(&mut self, s: &Sent, silent: i64) {
+        self.pace = if self.has_more() { silent } else { self.pace };
+        (self.len, self.tsval, self.more) = (i64::from(s.len), s.tsval, s.more);
+        self.pushes |= s.len > 0 && !s.more;
+    }
+
+    /// After the latest segment it had more data: its application was not idle.
+    pub fn has_more(&self) -> bool {
+        self.more && self.pushes
+    }
+
+    /// It had more data in a silence as long as this, or it was as silent when it had more: a queue on the path may stand behind this one, too.
+    pub fn is_paced(&self, silent: i64) -> bool {
+        self.has_more() || silent <= self.pace.saturating_add(self.pace / 4)
     }
 
     /// An ACK passed the tap towards the sender.

@@ -171,10 +171,17 @@ impl SenderState {
                 let sure =
                     self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.sent_nothing();
                 let all = echo.is_some() || self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
-                let state = if sure && all { State::Idle } else { self.ended_writing(&view) };
-                timeline.was(s.t - idle, state, None);
                 let last = self.tally.last_send.unwrap_or(s.t);
-                timeline.sent_all(last);
+                let paced = view.is_paced(s.t - last);
+                let state = match paced {
+                    true if sure => State::Transfer,
+                    false if sure && all => State::Idle,
+                    _ => self.ended_writing(&view),
+                };
+                timeline.was(s.t - idle, state, None);
+                if !paced {
+                    timeline.sent_all(last);
+                }
                 if state == State::Idle {
                     timeline.had_room(last);
                 }
@@ -241,7 +248,7 @@ impl SenderState {
         if !first {
             view.len = view.len.max(i64::from(s.len));
         } else {
-            (view.len, view.tsval) = (i64::from(s.len), s.tsval);
+            view.note_segment(s, s.t - self.tally.last_send.unwrap_or(s.t));
             let flight = self.end - view.una;
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.leave_slow_start(s.t, flight, view.flight_max, trip);
@@ -326,7 +333,7 @@ impl SenderState {
     /// that segment was not full, although the window had room for a full one.
     fn ended_writing(&self, view: &SenderView) -> State {
         let small = view.len < self.segment || self.is_small(view.len);
-        if small && self.has_room(view) {
+        if small && !view.has_more() && self.has_room(view) {
             State::Idle
         } else {
             State::Undecided

@@ -136,6 +136,7 @@ fn what_begins_at_the_end_of_an_uncertain_time_begins_another() {
         order: 0,
         tsval: None,
         control: false,
+        more: false,
         sack_ok: false,
     };
     let mut sender = SenderState { end: 9000, unsure_until: 3000, ..SenderState::default() };
