@@ -14,6 +14,9 @@ use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
 
+/// Two clocks differ by one part of so many at most (IEEE 802.3 clause 22.2.2.1: 100 ppm each).
+const CLOCK_ERROR: i64 = 5_000;
+
 impl SenderState {
     /// From the tap to this sender and back, at most.
     pub fn longest_loop(&self) -> Option<i64> {
@@ -159,9 +162,9 @@ impl SenderState {
         let repeated = self.last_resend.is_some_and(|r| self.last_advance.is_none_or(|a| a < r));
         if first && empty && !unread && !repeated {
             let waited = s.t - self.last_advance.unwrap_or(s.t);
-            let held = self.held_on_path(s, &view);
-            idle = waited - held - there;
-            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - there;
+            let path = (self.held_on_path(s, &view) + there).max(self.late_by(s) + loop_ns);
+            idle = waited - path;
+            let opened = self.last_ack.map_or(waited, |a| s.t - a) - path;
             // Two round trips are never quite alike.
             let usual = (there / 2).max(timeline.rest_ns());
             if idle > usual && self.phase != Phase::Loss && opened > usual {
@@ -422,6 +425,12 @@ impl SenderState {
     fn passed_at(&self, pos: i64) -> Option<i64> {
         let past = self.past.get(self.past.partition_point(|r| r.end <= pos)).filter(|r| r.start <= pos);
         past.or_else(|| self.scoreboard.range(pos, pos + 1).next()).map(|r| r.t_last)
+    }
+
+    /// How much later it passes than its sender's fastest packet, by the sender's clock: a long packet on a slow link, or a queue.
+    fn late_by(&self, s: &Sent) -> i64 {
+        let drift = s.t.saturating_sub(self.first_stamp.map_or(0, |first| first.1)) / CLOCK_ERROR;
+        self.sent_at.map_or(0, |sent| s.t - sent - drift).max(0)
     }
 
     /// How much longer the silence before `s` is at the tap than by the sender's own clock: the path held the segment.

@@ -246,3 +246,41 @@ fn a_counter_of_several_flows_shows_that_nothing_is_missing() {
     };
     assert_eq!((undecided(false), undecided(true)), (0, 9));
 }
+
+#[test]
+fn a_sender_that_pushes_some_segments_had_more_data_behind_the_others() {
+    // A segment each 80 ms, on a path of 20 ms; of five in turn one ends what the application wrote.
+    let idle = |pushes: bool| {
+        let mut s = Script::between(false, 0.1);
+        for n in 0..40 {
+            let ms = 80.0 * f64::from(n + 1);
+            s.data(ms, n);
+            if pushes && n % 5 == 4 {
+                s.last().tcp.as_mut().unwrap().flags |= flags::PSH;
+            }
+            s.ack(ms + 0.1, n + 1);
+        }
+        s.run().time_in("idle") / MS
+    };
+    // Until the first one that does, nothing shows that it does so.
+    assert!(idle(false) > 1500 && idle(true) < 350, "{} {}", idle(false), idle(true));
+}
+
+#[test]
+fn a_packet_that_needs_longer_than_the_fastest_one_leaves_less_idle_time() {
+    // A segment each 100 ms, sent so long before it passes; the sender's fastest packet needs 10 ms.
+    let idle = |ms: u32| {
+        let mut s = Script::between(false, 0.1);
+        s.stamp(1010, 9000);
+        for n in 0..30 {
+            let t = 100 * (n + 1);
+            s.data(f64::from(t), n);
+            s.stamp(1000 + t - ms, 9000 + t - 100);
+            s.ack(f64::from(t) + 0.1, n + 1);
+            s.stamp(9000 + t, 1000 + t - ms);
+        }
+        s.run().time_in("idle") / MS
+    };
+    let (short, long) = (idle(10), idle(50));
+    assert!((900..=1500).contains(&(short - long)), "{short} {long}");
+}
