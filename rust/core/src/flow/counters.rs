@@ -3,11 +3,13 @@
 //! The definitions are those of tcptrace 6.6.7. Where its arithmetic fails on 64-bit hosts or at the end of sequence space, or where
 //! it rounds, the intended value is used instead; tests/flow/test_tcptrace.py lists each such case.
 
+pub mod queue;
 mod row;
 
+use self::queue::Counted;
 use super::duration_stats::elapsed_ns;
 use super::sent_ranges::{AckCounters, ResendCounters, SentRanges};
-use crate::packet::{flags, Packet, Tcp};
+use crate::packet::{flags, Tcp};
 
 /// A copy with the IP identification and sequence number of one of this many packets before it is a hardware duplicate.
 const HARDWARE_DUPLICATE_REACH: usize = 8;
@@ -104,15 +106,15 @@ impl ConnectionCounters {
     /// Count one packet with a readable TCP header; `reverse`: opposite to the connection's first packet.
     ///
     /// A packet without a time counts as sent with the one before it.
-    pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool) {
-        let now_ns = p.time_ns.unwrap_or(self.last_ns);
+    pub fn observe(&mut self, p: &Counted, reverse: bool) {
+        let (tcp, now_ns) = (&p.tcp, p.time_ns.unwrap_or(self.last_ns));
         if self.dir[0].packets + self.dir[1].packets == 0 {
             self.first_ns = now_ns;
         }
         self.last_ns = now_ns;
         let [a, b] = &mut self.dir;
         let (own, other) = if reverse { (b, a) } else { (a, b) };
-        let s = Segment::new(own, other, p, tcp, now_ns);
+        let s = Segment::new(own, other, p, now_ns);
 
         own.count_packet(&s);
         own.follow_sequence(&s);
@@ -163,7 +165,7 @@ impl ConnectionCounters {
 
 /// A packet with what its headers mean on this connection.
 struct Segment<'a> {
-    packet: &'a Packet,
+    packet: &'a Counted,
     tcp: &'a Tcp,
     now_ns: i64,
     payload: u32,
@@ -176,12 +178,12 @@ struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    fn new(own: &DirectionCounters, other: &DirectionCounters, packet: &'a Packet, tcp: &'a Tcp, now_ns: i64) -> Self {
+    fn new(own: &DirectionCounters, other: &DirectionCounters, packet: &'a Counted, now_ns: i64) -> Self {
+        let (tcp, payload) = (&packet.tcp, packet.payload_bytes);
         let has = |flag: u16| tcp.flags & flag != 0;
         let (syn, ack) = (has(flags::SYN), has(flags::ACK));
         let scaled = own.scale_requested && other.scale_requested && !syn;
         let window = if syn || ack { u64::from(tcp.window) << if scaled { own.scale } else { 0 } } else { 0 };
-        let payload = packet.payload_bytes.unwrap_or(0);
         Segment { packet, tcp, now_ns, payload, window, syn, fin: has(flags::FIN), rst: has(flags::RST), ack }
     }
 }
@@ -258,9 +260,7 @@ impl DirectionCounters {
 
     /// The same sequence number and IPv4 identification within the last few packets: copied below TCP.
     fn find_hardware_duplicate(&mut self, s: &Segment) {
-        let Some(id) = s.packet.ip_id.filter(|_| s.packet.ip_version == 4) else {
-            return;
-        };
+        let Some(id) = s.packet.ip_id else { return };
         let identity = u64::from(s.tcp.seq) << 16 | u64::from(id & 0xffff);
         if s.tcp.seq != 0 && id != 0 && self.identities.contains(&identity) {
             self.hardware_duplicates += 1;

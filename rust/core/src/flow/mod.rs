@@ -56,6 +56,7 @@ use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use self::connection::Connection;
+use self::counters::queue::{self, Counted, Waiting};
 use self::counters::ConnectionCounters;
 use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
@@ -121,6 +122,8 @@ pub struct Tracker {
     host_ids: HostIds,
     pairs: PairTimes,
     hosts: HostQueues,
+    /// Packets whose connections have not counted them.
+    uncounted: Vec<Waiting>,
     free: Vec<usize>,
     next_flow: u32,
     segments: SegmentBlocks,
@@ -186,12 +189,15 @@ impl Tracker {
         if known != Some(slot) {
             self.latest = Some((key, slot));
         }
+        if self.uncounted.len() >= queue::BATCH {
+            self.count();
+        }
         let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, pairs, hosts, last_t, .. } =
             self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
         let id = entry.connection.id;
-        entry.counters.observe(p, tcp, reverse);
+        self.uncounted.push(Waiting { slot, reverse, packet: Counted::new(p, tcp) });
         let places = entry.places[usize::from(from_high)];
         let busy = hosts.observe(places[0], *last_t, p.wire_bytes, tcp.flags & flags::SYN != 0);
         let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
@@ -199,15 +205,32 @@ impl Tracker {
         let counters = host_ids.observe(places, user, p.ip_id);
         entry.connection.observe(p, tcp, reverse, t_ns, counters, &mut out);
         entry.packets += 1;
-        if is_open_row(entry.packets) {
-            if let Some(open) = &mut self.open_flows {
-                open.push(&entry.connection, &entry.counters, entry.ends(), Close::Open, self.last_ns);
-            }
+        if self.open_flows.is_some() && is_open_row(entry.packets) {
+            self.add_open_row(slot);
         }
         if p.number % 16 == 0 {
             self.sweep();
         }
         Some((id, reverse))
+    }
+
+    /// Count the packets that wait for it.
+    #[inline(never)]
+    fn count(&mut self) {
+        for waiting in self.uncounted.drain(..) {
+            if let Some(entry) = &mut self.slab[waiting.slot] {
+                entry.counters.observe(&waiting.packet, waiting.reverse);
+            }
+        }
+    }
+
+    /// Add a row of `open_flows`.
+    #[cold]
+    fn add_open_row(&mut self, slot: usize) {
+        self.count();
+        if let (Some(open), Some(entry)) = (&mut self.open_flows, &self.slab[slot]) {
+            open.push(&entry.connection, &entry.counters, entry.ends(), Close::Open, self.last_ns);
+        }
     }
 
     #[cold]
@@ -246,6 +269,7 @@ impl Tracker {
     /// Write the rows that are left of a connection and remove it.
     #[cold]
     fn close(&mut self, slot: usize, why: Close) {
+        self.count();
         let Some(mut entry) = self.slab[slot].take() else {
             return;
         };
@@ -273,6 +297,14 @@ impl Tracker {
             self.close(slot, why);
         } else if idle > limits::FLOW_COLD_NS {
             entry.connection.compact();
+            self.compact_counters(slot);
+        }
+    }
+
+    #[cold]
+    fn compact_counters(&mut self, slot: usize) {
+        self.count();
+        if let Some(entry) = &mut self.slab[slot] {
             entry.counters.compact();
         }
     }

@@ -3,6 +3,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use proptest::prelude::*;
 
 use super::*;
+use crate::packet::Packet;
 use crate::table::flows::CounterRows;
 
 fn packet(t_us: i64, payload: u32) -> Packet {
@@ -28,7 +29,7 @@ fn a_short_connection_fills_every_column_of_both_rows() {
         (130, false, tcp(161, 501, flags::ACK), 0),
     ];
     for (t_us, reverse, tcp, payload) in &steps {
-        c.observe(&packet(*t_us, *payload), tcp, *reverse);
+        c.observe(&Counted::new(&packet(*t_us, *payload), tcp), *reverse);
     }
     let mut rows = CounterRows::default();
     c.push_row(false, Some(1_000_000), &mut rows);
@@ -58,7 +59,7 @@ proptest! {
         for (reverse, time_ns, (seq, ack, flags, window), payload, (wscale, sack_blocks, sack)) in packets {
             let tcp = Tcp { seq, ack, flags, window, wscale, sack_blocks, sack, ..Tcp::default() };
             let p = Packet { time_ns: Some(time_ns), ip_version: 4, ip_id: Some(ack), payload_bytes: Some(payload), ..Packet::default() };
-            c.observe(&p, &tcp, reverse);
+            c.observe(&Counted::new(&p, &tcp), reverse);
         }
         for d in &c.dir {
             prop_assert!(d.unique_bytes <= d.data_bytes);
