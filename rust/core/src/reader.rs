@@ -1,20 +1,20 @@
 //! The path of one capture: from bytes to records, packets and facts, in batches of rows.
 
+mod air;
+
 use arrow_array::RecordBatch;
 
-use crate::airtime::{Stamps, Timing};
+use self::air::{Air, LastFlow};
+use crate::airtime::Stamps;
 use crate::container::RecordSource;
 use crate::crypto::keys::Keys;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange;
 use crate::flow::numbers::FlowNumbers;
 use crate::flow::Tracker;
 use crate::frame::Frame;
 use crate::limits;
-use crate::networks::Networks;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
-use crate::table::frames::FrameTable;
 use crate::table::packets::PacketTable;
 use crate::urb::UrbEvent;
 use crate::usb;
@@ -46,48 +46,24 @@ struct Rows {
     /// Whether packets, frames and URBs are tracked beyond their own row.
     track: bool,
     start_ns: i64,
-    /// Connection of the last packet of this record, and whether it goes from b to a.
-    flow: Option<(u32, bool)>,
-}
-
-/// The tables of 802.11 captures.
-#[derive(Default)]
-struct Air {
-    timing: Timing,
-    frames: FrameTable,
-    exchanges: exchange::Tracker,
-    networks: Networks,
-}
-
-impl Air {
-    /// Set values that became known after their rows were pushed.
-    fn settle(&mut self) {
-        for (row, ifs_ns) in self.timing.settled() {
-            self.frames.set_ifs(row, ifs_ns);
-        }
-    }
+    /// Connection of the last packet of this record.
+    flow: LastFlow,
 }
 
 impl Sink for Rows {
     fn packet(&mut self, p: &Packet) {
         let full = self.packets.push(p, self.start_ns);
-        // A frame needs its packet's connection at once.
-        if full || p.mpdu.is_some() {
-            self.flow = self.track_packets();
-        }
+        self.flow = LastFlow::Row(self.packets.last_row());
         if full {
+            self.pass_on();
+            self.flow = LastFlow::Known(self.packets.flow_of(self.packets.last_row()));
             self.packets.write_block();
         }
     }
 
     fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
-        let air = self.air.get_or_insert_default();
-        air.timing.observe(frame, air.frames.len());
-        air.frames.push(frame, self.start_ns);
-        air.settle();
-        if self.track {
-            air.exchanges.observe(frame, body, self.flow, self.start_ns);
-            air.networks.observe(frame, body, self.start_ns);
+        if self.air.get_or_insert_default().hold(frame, body, self.flow, self.start_ns) {
+            self.pass_on();
         }
     }
 
@@ -97,20 +73,23 @@ impl Sink for Rows {
 }
 
 impl Rows {
-    /// Track the connections of the packets decoded since the last call: a block at a time, because the instructions of decoder and
-    /// tracker together do not fit into a first-level cache.
-    fn track_packets(&mut self) -> Option<(u32, bool)> {
+    /// Track the connections of the packets decoded since the last call, and then the frames that held them: a block at a time, because
+    /// the instructions of decoder and trackers together do not fit into a first-level cache.
+    fn pass_on(&mut self) {
         let Rows { packets, tracker, numbers, start_ns, .. } = self;
         match (tracker, numbers) {
             (Some(tracker), _) => packets.track(|p| tracker.observe(p, *start_ns)),
             (None, Some(numbers)) => packets.track(|p| numbers.observe(p, *start_ns)),
             (None, None) => packets.track(|_| None),
         }
+        if let Some(air) = &mut self.air {
+            air.pass_on(|row| self.packets.flow_of(row), self.track);
+        }
     }
 
     /// Emit what is ready; returns whether that was all of a capture that has `ended`.
     fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) -> bool {
-        self.track_packets();
+        self.pass_on();
         if let Some(packets) = self.packets.finish() {
             out.push(("packets", packets));
         }
@@ -176,7 +155,7 @@ impl Reader {
                 urbs: None,
                 track,
                 start_ns: 0,
-                flow: None,
+                flow: LastFlow::Known(None),
             },
             wire: wire::State::default(),
             notes: Notes::default(),
@@ -317,7 +296,7 @@ impl Reader {
                 progress.last_ns = Some(t);
             }
             rows.start_ns = progress.first_ns.unwrap_or(0);
-            rows.flow = None;
+            rows.flow = LastFlow::Known(None);
             let before = rows.packets.len();
             wire::decode(record, progress.records, wire, notes, rows);
             if rows.packets.len() == before {

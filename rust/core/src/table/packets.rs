@@ -117,13 +117,22 @@ impl PacketTable {
         self.block.len() >= BLOCK
     }
 
-    /// Fill in the connection of each packet that has none yet, and whether it goes from b to a; returns that of the last packet.
-    pub fn track(&mut self, mut flow: impl FnMut(&Packet) -> Option<(u32, bool)>) -> Option<(u32, bool)> {
+    /// Fill in the connection of each packet that has none yet, and whether it goes from b to a.
+    pub fn track(&mut self, mut flow: impl FnMut(&Packet) -> Option<(u32, bool)>) {
         for row in &mut self.block[self.tracked..] {
             row.flow = flow(&row.packet);
         }
         self.tracked = self.block.len();
-        self.block.last().and_then(|row| row.flow)
+    }
+
+    /// The row of the block with the latest packet.
+    pub fn last_row(&self) -> usize {
+        self.block.len().saturating_sub(1)
+    }
+
+    /// The connection in a row of the block.
+    pub fn flow_of(&self, row: usize) -> Option<(u32, bool)> {
+        self.block.get(row).and_then(|row| row.flow)
     }
 
     /// Turn the block into columns.
