@@ -208,8 +208,8 @@ impl Connection {
         // The state of both senders until this packet.
         let handshake_done = self.handshake_done;
         // Only senders of data have intervals.
-        let state_of = |h: &SenderState| match h.timeline {
-            None if payload == 0 => (State::Idle, None),
+        let state_of = |h: &SenderState, sends: bool| match h.timeline {
+            None if !sends => (State::Idle, None),
             _ => wait_state(h, handshake_done, t),
         };
         if let (Some(a), false) = (&ack, peer.start_over) {
@@ -217,7 +217,7 @@ impl Connection {
                 peer.count_start_ack(t, a.ack - peer.una);
             }
         }
-        let before = [state_of(me), state_of(peer)];
+        let before = [state_of(me, payload > 0), state_of(peer, false)];
         let last_send_of_peer = peer.last_send;
 
         // Filled in place: copying a new outcome for every packet is slow.

@@ -111,7 +111,9 @@ impl HostQueues {
         let until = x.last_t;
         let gap = t.saturating_sub(x.last_t);
         let bytes = x.last_bytes + UNSEEN_BYTES;
-        let pace = if x.last_bytes >= LEAST_BYTES { gap.saturating_mul(1024) / bytes } else { i64::MAX };
+        // Division takes long, and few packets come as fast as the fastest before.
+        let fast = x.last_bytes >= LEAST_BYTES && gap.saturating_mul(1024) <= x.ns_per_kib.saturating_mul(bytes);
+        let pace = if fast { gap.saturating_mul(1024) / bytes } else { i64::MAX };
         let first = x.ns_per_kib == i64::MAX;
         // Faster than ever: until now a sender was slow, not the interface.
         let faster = if first { x.syn && gap < x.least_syn.0 / 8 * 7 } else { pace < x.ns_per_kib / 8 * 7 };

@@ -243,7 +243,7 @@ impl FrameTable {
 #[inline]
 fn key(keys: &mut Keys<u64>, mac: Mac, column: &mut DictCol) -> i32 {
     let number = number(mac);
-    keys.get(number, number as usize, column, |_| text(mac))
+    keys.get(number, number as u32, column, |_| text(mac))
 }
 
 /// A MAC address as a number, which hashes faster.

@@ -6,27 +6,29 @@ use rustc_hash::FxHashMap;
 
 use super::column::DictCol;
 
-/// Recent values are found without hashing.
-const RECENT: usize = 16;
+/// Recent values are found without hashing, those of a hundred hosts mostly.
+const RECENT: usize = 1 << RECENT_BITS;
+const RECENT_BITS: u32 = 8;
 
 /// The keys of addresses in one batch's dictionary.
 #[derive(Debug)]
 pub struct Keys<V> {
     all: FxHashMap<V, i32>,
-    recent: [Option<(V, i32)>; RECENT],
+    recent: Box<[Option<(V, i32)>]>,
 }
 
 impl<V> Default for Keys<V> {
     fn default() -> Self {
-        Keys { all: FxHashMap::default(), recent: [const { None }; RECENT] }
+        Keys { all: FxHashMap::default(), recent: (0..RECENT).map(|_| None).collect() }
     }
 }
 
 impl<V: Copy + Eq + Hash> Keys<V> {
     /// The key of a value, interned as `text` when it is new; `low`: its last bits, in which neighbours differ.
     #[inline]
-    pub fn get(&mut self, value: V, low: usize, column: &mut DictCol, text: impl FnOnce(V) -> String) -> i32 {
-        let recent = &mut self.recent[low % RECENT];
+    pub fn get(&mut self, value: V, low: u32, column: &mut DictCol, text: impl FnOnce(V) -> String) -> i32 {
+        // The highest bits of a product depend on all bits: the golden ratio of 2^32, which separates neighbours.
+        let recent = &mut self.recent[(low.wrapping_mul(0x9e37_79b9) >> (u32::BITS - RECENT_BITS)) as usize];
         match recent {
             Some((v, key)) if *v == value => *key,
             _ => {
@@ -39,6 +41,6 @@ impl<V: Copy + Eq + Hash> Keys<V> {
 
     pub fn clear(&mut self) {
         self.all.clear();
-        self.recent = [const { None }; RECENT];
+        self.recent.fill(None);
     }
 }

@@ -198,5 +198,5 @@ impl PacketTable {
 
 #[inline]
 fn key(keys: &mut Keys<Addr>, addr: Addr, column: &mut DictCol) -> i32 {
-    keys.get(addr, addr.bits as usize, column, |a| a.to_string())
+    keys.get(addr, addr.bits as u32, column, |a| a.to_string())
 }
