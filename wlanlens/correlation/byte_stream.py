@@ -62,6 +62,10 @@ class ByteStreams:
         self._sent: Array = in_time[np.argsort(narrow(self._key[in_time]), kind="stable")]
         self._nth: Array = np.zeros(len(self.rows), np.int64)
         self._nth[self._sent] = np.arange(len(self.rows))
+        # ACKs rise along a stream: in this order, sorting them only merges runs.
+        place = np.cumsum(has_ack) - 1
+        self._asking = self._sent[has_ack[self._sent]]
+        self._asked = self._asked[place[self._asking]]
 
     def _place(self, seq: Array, ack: Array, has_ack: Array, length: Array, in_time: Array) -> None:
         """Unwrap the numbers: a connection's data in one direction with the ACKs of the other."""
@@ -143,7 +147,6 @@ class ByteStreams:
         """Byte positions, and when an ACK in a capture last asked for each."""
         here = np.flatnonzero(self._seen[self._asking, capture])
         t_ns = self._t_ns[self._asking[here], capture]
-        # ACKs rise along a stream: a sort that merges sorted runs.
         order = np.argsort(self._asked[here], kind="stable")
         asked = self._asked[here][order]
         if not len(asked):
