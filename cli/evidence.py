@@ -21,7 +21,7 @@ _SECTION = b"\x0a\x0d\x0d\x0a"
 
 @click.command("evidence")
 @click.argument("directory", metavar="DIR", type=click.Path())
-@click.argument("number", metavar="FINDING", type=click.IntRange(min=1))
+@click.argument("text", metavar="FINDING")
 @click.option(
     "-o", "--out", metavar="FILE", type=click.Path(), help="Output file (default: DIR/evidence-FINDING.pcapng)."
 )
@@ -32,7 +32,7 @@ _SECTION = b"\x0a\x0d\x0d\x0a"
     type=click.Path(path_type=bytes),
     help="The capture, if it is not where it was analysed.",
 )
-def command(directory: str, number: int, out: str | None, given: bytes | None) -> None:
+def command(directory: str, text: str, out: str | None, given: bytes | None) -> None:
     """Write the packets behind FINDING of an analysed DIR as pcapng for Wireshark.
 
     FINDING is the number of the finding in the report and in findings.json, counted from 1. The packets are read from
@@ -44,6 +44,7 @@ def command(directory: str, number: int, out: str | None, given: bytes | None) -
     from wlanlens.pipeline.file_names import evidence
     from wlanlens.pipeline.output_dir import Output
 
+    number = _number(text)
     analysis = wl.load(directory)
     if number > len(analysis.findings):
         raise click.UsageError(f"there is no finding {number}: {directory} has {len(analysis.findings)}")
@@ -61,6 +62,14 @@ def command(directory: str, number: int, out: str | None, given: bytes | None) -
             write(file, records, comments)
         output.replace()
     click.echo(printable(str(target), limit=5000))
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < len(text) < 20 or int(text) < 1:
+        raise click.UsageError(
+            f"{text!r} is not the number of a finding: the report and findings.json number findings from 1"
+        )
+    return int(text)
 
 
 def _is_pcapng(path: Path) -> bool:

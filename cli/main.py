@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import signal
 import sys
 from types import FrameType
@@ -30,6 +31,9 @@ COMMANDS = {
     "query": "Run SQL on the tables of an analysed directory or of a fleet.",
     "list": "List formats, detectors, scenarios, plots, models or papers.",
 }
+
+#: What click calls a valid "integer range" or "float range", by whether it must be whole.
+_NUMBERS = {"integer": "not a whole number", None: "not a number"}
 
 #: Exit statuses.
 DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
@@ -146,7 +150,13 @@ def run(arguments: list[str]) -> int:
 
 def _say_usage(error: click.ClickException) -> int:
     """Print an error of usage, and how the command is used; arguments that it quotes may hold terminal escapes."""
-    text = error.format_message().strip().removesuffix(".")
+    # From click 8.2 on; its message is the help.
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    text = error.format_message().strip()
+    text = text if text.endswith("...") else text.removesuffix(".")
+    text = re.sub(r"not a valid (?:(integer)|float)( range)?$", lambda found: _NUMBERS[found[1]], text)
     status = _say(text if text[:2].isupper() else text[:1].lower() + text[1:], USAGE)
     context = getattr(error, "ctx", None)
     if context is not None:

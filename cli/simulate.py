@@ -112,7 +112,8 @@ def command(
             raise click.UsageError("give --seed or --seeds, not both")
         if no_truth:
             raise click.UsageError("--no-truth needs a single run: the table of several runs is made from their truth")
-        lists = {key: parameter_sweep.values(text) for key, text in pairs("--sweep", swept).items()}
+        given_lists = pairs("--sweep", swept, "KEY=VALUES, for example KEY=1,2,5 or KEY=1..9:2")
+        lists = {key: parameter_sweep.values(text) for key, text in given_lists.items()}
         of_seeds = parameter_sweep.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
         return _sweep(parameter_sweep.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
     bar = sys.stderr.isatty() and not quiet
@@ -138,13 +139,13 @@ def command(
     return 0
 
 
-def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """KEY=VALUE options by key."""
+def pairs(option: str, given: tuple[str, ...], form: str = "KEY=VALUE") -> dict[str, str]:
+    """KEY=VALUE options by key. `form`: what the message says is expected."""
     out = {}
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise click.UsageError(f"{option} {pair}: expected KEY=VALUE")
+            raise click.UsageError(f"{option} {pair}: expected {form}")
         out[key.strip()] = value.strip()
     return out
 

@@ -37,6 +37,10 @@ FOUR = samples()["usb_ack_holding"]
         (["simulate", "-s", "clean_link", "--seeds", "x"], "1..50"),
         (["reproduce", "usb_ack_holdin"], "'usb_ack_holding'"),
         (["list", "detectros"], "'detectors'"),
+        (["simulate", "-s", "clean_link", "--sweep", "duration_s"], "KEY=1..9:2"),
+        (["evidence", "out", "spurious_timeout"], "number findings from 1"),
+        (["batch", MIXED, "-o", "out", "-j", "x"], "'x' is not a whole number"),
+        (["compare", "a", "--side", "b"], "NAME=DIR,DIR..."),
         (["show", MIXED, "0"], "numbered from 1"),
         (["show", MIXED, "99999"], "no packet 99999"),
         (["query", MIXED], "'SQL'"),
@@ -53,6 +57,8 @@ def test_status_prefix_and_hint(tmp_path: Path, words: list[object], hint: str) 
     if words:
         lines = [line for line in done.stderr.splitlines() if "--key in the list" not in line]
         assert lines[0].startswith("wlanlens: ")
+    else:
+        assert "\nCommands:\n" in done.stderr
         assert "Error" not in done.stderr
     assert not any(path.is_dir() and any(path.iterdir()) for path in tmp_path.iterdir())
 

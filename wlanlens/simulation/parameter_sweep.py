@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wlanlens.detection.finding import to_table
-from wlanlens.errors import OutputError
+from wlanlens.errors import OutputError, refuse_file
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
@@ -53,7 +53,7 @@ def _range(part: str, low: str, high: str, step: str = "1") -> Iterator[str]:
         whole = all(math.isfinite(x) and x == int(x) for x in (a, b, by))
         count = math.floor((b - a) / by + 1e-9) + 1
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise ScenarioError(f"{part!r} is no range", next="for example 10..50:10") from None
+        raise ScenarioError(f"{part!r} is no range of numbers", next="for example 10..50:10") from None
     if not 1 <= count <= RUNS_MOST:
         raise ScenarioError(
             f"the range {part!r} holds {max(0, count)} values",
@@ -68,7 +68,7 @@ def seeds(text: str) -> list[int]:
     try:
         return [int(value) for value in values(text)]
     except ValueError:
-        raise ScenarioError(f"{text!r} are no seeds", next="for example 1..50") from None
+        raise ScenarioError(f"{text!r} is no list of seeds", next="for example 1..50 or 1,2,7") from None
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,7 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callab
     if not jobs:
         return 0
     folder = Path(jobs[0].folder)
+    refuse_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
     done = _done(folder, jobs[0].scenario)
     left = [job for job in jobs if job.key not in done or (job.taps != () and not (folder / job.name).is_dir())]
