@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -39,6 +40,16 @@ def _clocks(console: Console, analysis: wl.Analysis) -> None:
 def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if console.is_terminal:
+        _show(console, analysis)
+        return
+    with console.capture() as printed:
+        _show(console, analysis)
+    # Rich fills cells with spaces, which a file or a pipe would keep.
+    click.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+
+def _show(console: Console, analysis: wl.Analysis) -> None:
     console.print(Text(printable(analysis.verdict.sentence, WHOLE), style="bold"))
     _air(console, analysis)
     _story(console, analysis)
@@ -165,10 +176,10 @@ def _others(group: Group, left_out: int) -> str:
     least, most = others[-1][1], others[0][1]
     low, high = hundredths(least), hundredths(most)
     each = high if low == high else f"{low} to {high}"
-    spread = f", {each} each" if most >= 0.005 else ""
+    spread = f", {each}{' each' if len(others) > 1 else ''}" if most >= 0.005 else ""
     numbers = ", ".join(str(number) for number, _ in others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
     kept = f"; {left_out} more not kept" if left_out else ""
-    return f"\nand {len(others)} more{spread}: {numbers}{kept}"
+    return f"\nand {len(others)} more{spread}: [{numbers}]{kept}"
 
 
 def _checks(console: Console, analysis: wl.Analysis) -> None:
