@@ -127,6 +127,8 @@ def write(
     clock_heads, clocks = grids.clocks(trace)
     flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
 
+    facts = _facts(trace, connections)
+
     page = environment().get_template("page.html.jinja")
     stream = page.stream(
         policy=policy([digest(script), plotly.source], spilled=any(files.values())),
@@ -146,8 +148,8 @@ def write(
         lines=LINES,
         verdict=context.lead(verdict),
         captures=trace.captures,
-        facts=_facts(trace, connections),
-        started=_started(trace),
+        facts=facts,
+        started=_started(trace) if facts else "",
         version=version("wlanlens"),
         losses=[n for n in notes if n.severity != "info"][:5],
         bars=context.bar_rows([books[key] for key in shown], subjects),
@@ -243,10 +245,12 @@ def _next_to(out_path: Path) -> Callable[[str, str], Path]:
 
 
 def _facts(trace: Trace, connections: int) -> list[str]:
-    """Size, length and start of the capture."""
+    """Size, length and start of the capture; nothing of one without records, which has no start."""
     records = sum(int(c.info.get("records", 0)) for c in trace.captures)
+    if not records:
+        return []
     return [
-        *([f"{formatting.page_count(records)} packets"] if records else []),
+        f"{formatting.page_count(records)} packets",
         f"{formatting.page_count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
         f"{formatting.page_seconds(trace.duration_ns / 1e9)} long",
         f"starts {_started(trace)}",
