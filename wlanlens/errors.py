@@ -159,6 +159,18 @@ class NoSuchUnit(WrongUse):
     """An unknown unit, table or option."""
 
 
+def refuse_file(folder: str | os.PathLike[str]) -> None:
+    """Check that an output directory is none yet, or one.
+
+    Raises
+    ------
+    OutputError
+        It is a file.
+    """
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise OutputError("the output directory is a file", path=printable(str(folder)), next="choose another with -o")
+
+
 class AlignmentError(WlanlensError):
     """The captures cannot be put on one time axis."""
 

@@ -72,7 +72,7 @@ def test_analyze_prints_verdict_and_paths(run: Run, tmp_path: Path) -> None:
     assert "Without this (packet loss): " in whole
     assert "Remedy Link that loses the packets: " in whole
     assert "Estimate None of these packets would have been lost" in whole
-    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines())
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"analysis.json", "findings.json", "report.html", "tables"}
     assert (tmp_path / "out" / "report.html").read_text().rstrip().endswith("</html>")
 
@@ -119,7 +119,10 @@ def test_fail_on(run: Run) -> None:
         (["analyze", MIXED, "--only", "nonsense"], 2, "unknown detector 'nonsense'"),
         (["analyze", MIXED, CLEAN], 3, "no packet in common"),
         (["nonsense"], 2, "no such command"),
+        (["analyze", "."], 3, ".: Is a directory; name a capture in it"),
+        (["simulate", "-s", "clean_link", "-o", MIXED], 3, "the output directory is a file"),
         (["query", "nowhere", "select 1"], 3, "no such directory"),
+        (["report", MIXED], 3, "a file, not an analysed directory"),
         (["report", "."], 3, "not an analysed directory"),
         (["show", MIXED, "99999"], 2, "no packet 99999"),
     ],
@@ -145,10 +148,11 @@ def test_a_hostile_file_name_is_escaped(run: Run, tmp_path: Path) -> None:
     assert b"\x1b" not in done.stdout + done.stderr
 
 
-def test_no_packets(run: Run) -> None:
+def test_no_packets(run: Run, tmp_path: Path) -> None:
     done = run("analyze", "-", "-o", "out", input=pcap([]))
     assert done.returncode == 0
     assert done.stdout.startswith(b"The capture holds no packets.")
+    assert b"1970" not in (tmp_path / "out" / "report.html").read_bytes()
 
 
 def test_show_prints_rows_after_the_dissection(run: Run) -> None:

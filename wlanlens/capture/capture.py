@@ -16,7 +16,7 @@ from wlanlens.capture import decryption_keys as key_lines
 from wlanlens.capture.container import records_of
 from wlanlens.capture.halves import Halves
 from wlanlens.capture.reader_thread import Feed, call
-from wlanlens.errors import MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
+from wlanlens.errors import FileIsFolder, MissingTable, WlanlensError, WrongUse, did_you_mean, file_error, file_errors
 from wlanlens.formatting import html_table, printable
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ class Capture:
             error.path = printable(self.path)
             raise
         except OSError as error:
-            raise file_error(error, printable(self.path)) from error
+            refused = file_error(error, printable(self.path))
+            if isinstance(refused, FileIsFolder):
+                refused.next = "name a capture in it; `wlanlens batch` analyses all of a folder"
+            raise refused from error
 
     def _source(self) -> str | None:
         return None if self.path == "-" else os.fsdecode(self.raw_path)

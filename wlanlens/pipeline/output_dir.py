@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from wlanlens import operating_system, tables
-from wlanlens.errors import OutputError
+from wlanlens.errors import OutputError, refuse_file
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import (
     ANALYSIS,
@@ -80,10 +80,7 @@ class Output:
             raise OutputError(
                 "the directory's name is not UTF-8", path=printable(str(self.path)), next="choose another with -o"
             )
-        if os.path.lexists(self.path) and not self.path.is_dir():
-            raise OutputError(
-                "the output directory is a file", path=printable(str(self.path)), next="choose another with -o"
-            )
+        refuse_file(self.path)
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self._made += missing

@@ -165,7 +165,9 @@ class Stored:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if "\0" in str(self.path) or not self.path.is_dir():
-            raise missing("there is no such directory", printable(str(self.path)))
+            is_file = "\0" not in str(self.path) and self.path.exists()
+            what = "a file, not an analysed directory" if is_file else "there is no such directory"
+            raise missing(what, printable(str(self.path)))
         try:
             self._read()
         except FileNotFoundError as error:

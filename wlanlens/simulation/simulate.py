@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import _core, operating_system
 from wlanlens.detection import finding
 from wlanlens.detection.finding import Finding
-from wlanlens.errors import OutputError, file_errors
+from wlanlens.errors import OutputError, file_errors, refuse_file
 from wlanlens.formatting import html_table, printable
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.parameters import ScenarioError, converted
@@ -209,6 +209,7 @@ def _staged(folder: Path) -> Iterator[Path]:
 
     So a folder with scenario.json holds one complete run, and a failed run changes nothing.
     """
+    refuse_file(folder)
     existed = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import operating_system
 from wlanlens.capture import decryption_keys
 from wlanlens.detection.runner import DetectorRunner
-from wlanlens.errors import OutputError, WlanlensError, WrongUse, file_errors
+from wlanlens.errors import OutputError, WlanlensError, WrongUse, file_errors, refuse_file
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch import cluster, run_names, runs_table
 from wlanlens.pipeline.batch.job import Job, Options, Row, finished_row, read_record
@@ -239,8 +239,7 @@ class _Watch:
 def _directory(out: Path, shard: str) -> Iterator[Path]:
     """The output directory, made where it is missing, and locked for this shard."""
     shown = printable(str(out))
-    if os.path.lexists(out) and not out.is_dir():
-        raise OutputError("the output directory is a file", path=shown, next="choose another with -o")
+    refuse_file(out)
     if not (out / MARK).is_file():
         taken = [name for name in (RUNS, runs_table.RUNS, PAGE, MARK) if os.path.lexists(out / name)]
         if taken:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.errors import CorruptCapture, OutputError, WlanlensError, file_errors
+from wlanlens.errors import CorruptCapture, OutputError, WlanlensError, file_errors, refuse_file
 from wlanlens.formatting import printable
 from wlanlens.operating_system import NO_FOLLOW, NO_WAIT
 from wlanlens.pipeline.batch.runs_table import replace_file, write_table
@@ -92,8 +92,7 @@ def _write(path: Path, text: str) -> None:
 def _take(folder: Path) -> None:
     """Make the directory, or take an older fleet's; it is not a fleet until all files are written."""
     shown = printable(str(folder))
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise OutputError("the output directory is a file", path=shown, next="choose another with -o")
+    refuse_file(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / MARK).is_file() and any(folder.iterdir()):
