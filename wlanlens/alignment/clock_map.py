@@ -127,8 +127,12 @@ class ClockMap:
         relation = "ahead of" if self.offset_ns <= 0 else "behind"
         bound = " (plus the packets' delay)" if self.bound_ns is None else f" ± {_short(self.bound_ns)}"
         main = max(self.pieces, key=lambda p: p.pairs)
-        error = "" if main.drift_bound_ppm is None else f" ± {main.drift_bound_ppm:.3g}"
-        drift = f"{self.drift_ppm:+.1f}{error}" if error else f"{self.drift_ppm:+.2f}"
+        places, error = 2, ""
+        if main.drift_bound_ppm is not None:
+            bound_ppm = main.drift_bound_ppm
+            places, error = 1, f" ± {bound_ppm:.3g}" if bound_ppm < 999.5 else f" ± {bound_ppm:.0f}"
+        # The sum makes +0.0 of -0.0.
+        drift = f"{round(self.drift_ppm, places) + 0.0:+.{places}f}{error}"
         parts = [
             f"{self.capture}: clock {_offset(abs(self.offset_ns))}{bound} {relation} {self.reference}",
             f"drift {drift} ppm",

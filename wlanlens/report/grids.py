@@ -71,9 +71,9 @@ def _at_worst(clock: Mapping[str, Any]) -> str:
 def _gains(clock: Mapping[str, Any]) -> str:
     main = max(clock["pieces"], key=lambda piece: piece["pairs"])
     bound = main["drift_bound_ppm"]
-    return f"{clock['drift_ppm']:+.2f}" + (
-        "" if bound is None else f" \N{PLUS-MINUS SIGN} {formatting.three_digits(bound)}"
-    )
+    # The sum makes +0.00 of -0.00.
+    drift = f"{round(clock['drift_ppm'], 2) + 0.0:+.2f}".replace("-", formatting.MINUS)
+    return drift if bound is None else f"{drift} \N{PLUS-MINUS SIGN} {formatting.three_digits(bound)}"
 
 
 def _missed(row: Mapping[str, Any]) -> str:

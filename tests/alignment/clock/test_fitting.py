@@ -9,7 +9,7 @@ from tests.alignment.clock.made_pairs import EPOCH, MS, fit, fitted, pairs
 from wlanlens.alignment import clock
 from wlanlens.alignment.clock import NoClockFit
 from wlanlens.alignment.clock.feasible_region import FeasibleRegion
-from wlanlens.alignment.clock_map import ClockMap
+from wlanlens.alignment.clock_map import ClockMap, Piece
 
 
 @pytest.mark.parametrize("drift_ppm", [-200.0, 0.0, 17.0, 200.0])
@@ -120,6 +120,19 @@ def test_identity() -> None:
     own = ClockMap.identity("a.pcap")
     assert own.to_axis(np.array([5, 7])).tolist() == [5, 7]
     assert own.words() == "a.pcap: the reference clock"
+
+
+@pytest.mark.parametrize(
+    ("drift_ppm", "bound_ppm", "said"),
+    [
+        (-0.02, 76.94, "drift +0.0 ± 76.9 ppm"),
+        (-142.15, 1178.3, "drift -142.2 ± 1178 ppm"),
+        (0.004, None, "drift +0.00 ppm"),
+    ],
+)
+def test_drift_in_words(drift_ppm: float, bound_ppm: float | None, said: str) -> None:
+    piece = Piece(1, 0, 0, 0, drift_ppm, 0, 0, 2, None, bound_ppm)
+    assert said in ClockMap("a.pcap", drift_ppm=drift_ppm, pieces=(piece,)).words()
 
 
 def test_limits_through_one_point_add_no_corners() -> None:
