@@ -12,6 +12,7 @@ import pytest
 from tests.rows import intervals, table
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.verdict import Verdict, judge, seconds, share
+from wlanlens.detection.verdict_reasons import timeouts
 from wlanlens.formatting import size
 from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
@@ -48,6 +49,13 @@ def test_timeouts_and_why() -> None:
     )
     assert (made.duration_s, made.lost_s) == (5.22, 1.56)
     assert sum(made.categories_ns.values()) == round(5.22 * S)
+
+
+def test_a_reason_counts_the_timeouts_that_it_explains() -> None:
+    assert (
+        timeouts({"spurious": [0, 2 * S]}, [HELD])
+        == "2 retransmission timeouts, all spurious (1 because ACKs were held by the adapter)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,12 @@ def timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) ->
 
 
 def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str:
-    """Why timeouts of one kind came, where most of them are within the findings of one detector that explains them."""
+    """Why timeouts of one kind came, where half of them or more are within the findings of one detector that explains them."""
     for tool, mine in _by_detector(findings):
         inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in mine) for t in times)
         if tool.timeout_reason is not None and tool.timeout_reason[0] == kind and inside and 2 * inside >= len(times):
-            return tool.timeout_reason[1](mine)
+            why = tool.timeout_reason[1](mine)
+            return why if inside == len(times) or not why else f"({inside} {why})"
     return ""
 
 
