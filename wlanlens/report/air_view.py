@@ -95,7 +95,9 @@ def _choices(rows: AirRows, pairs: list[dict[str, str]]) -> list[dict[str, Any]]
         if counts[which[0]]
     ]
     everything = [DATA, MANAGEMENT, SIGNALLING]
-    out.append({"name": f"all frames ({formatting.page_count(len(rows))})", "kinds": everything, "pair": None})
+    if max(counts[DATA], counts[MANAGEMENT]) < len(rows):
+        name = f"frames of all kinds ({formatting.page_count(len(rows))})"
+        out.append({"name": name, "kinds": everything, "pair": None})
     of = [DATA] if counts[DATA] else everything
     per_pair = np.bincount(rows.pair[np.isin(rows.kind, of)], minlength=len(rows.pairs))[:MOST_PAIRS]
     for i in np.argsort(-per_pair, kind="stable")[:MOST_CHOICES].tolist():
