@@ -80,8 +80,11 @@ def command(directory: str, sql: str, style: str) -> None:
     except duckdb.Error as error:
         said, _, more = str(error).partition("\n")
         hint = more.strip().partition("\n")[0]
+        if isinstance(error, duckdb.PermissionException):
+            hint = "only the tables of DIR can be read; SHOW TABLES lists them"
         kind = WrongUse if isinstance(error, wrong) else WlanlensError
-        raise kind(f"DuckDB: {said}", next=hint or "SHOW TABLES and DESCRIBE timeouts tell the names") from error
+        listing = "SHOW TABLES lists the tables, DESCRIBE timeouts the columns of one"
+        raise kind(f"DuckDB: {said.rstrip('!.')}", next=hint or listing) from error
 
 
 def _files(directory: str, sql: str) -> tuple[dict[str, list[Path]], list[str]]:

@@ -175,7 +175,7 @@ def _dropped(facts: CaptureFacts) -> Found:
         said = f"{count(unseen, 'ACK')} of data that is not in the capture: the tap missed packets; a larger buffer (-B) helps."
         return "better", said, _again(facts)
     if facts.tap_drops is None and not facts.frames:
-        said = "The file does not say whether packets were dropped, and no ACK points to a missing one; tcpdump prints it at its end."
+        said = "The file does not say whether packets were dropped, and no ACK points to a missing one; tcpdump prints their number when it ends."
         return "unknown", said, ""
     return ("good", "No packet was dropped.", "") if not facts.frames else None
 
@@ -189,9 +189,9 @@ def _missed(facts: CaptureFacts) -> Found:
     if share < _MISSED_SHARE:
         return "good", "The sniffer missed less than 1 % of the frames.", ""
     said = (
-        f"The sniffer missed {count(missed, 'frame')} and heard {damaged} damaged ({percent(missed + damaged, facts.frames + missed)} "
-        f"of all): put it next to the "
-        f"station or the access point, on their channel, with an adapter of at least their streams and width."
+        f"The sniffer missed {count(missed, 'frame')} and received {count(damaged, 'damaged frame')} "
+        f"({percent(missed + damaged, facts.frames + missed)} of all): put it next to the station or the access point, on "
+        "their channel, with an adapter of at least their streams and width."
     )
     return "better", said, _again(facts)
 
@@ -241,7 +241,7 @@ _CHECKS = dict(
 
 #: What each further capture point would show.
 _SHOWS = {
-    "sender": "what TCP knew and when its timers ran, exactly",
+    "sender": "what TCP had sent and received when its timers expired",
     "air": "MAC retransmissions, rates and losses on the air",
     "receiver": "which packets arrived, so that a loss has its place and a retransmission its reason",
     "usb": "whether a USB adapter or its bus holds packets",

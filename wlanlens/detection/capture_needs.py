@@ -51,4 +51,4 @@ def needed(reason: str) -> tuple[Needed, ...]:
 def plain(reason: str) -> str:
     """A reason for people: captures instead of tables."""
     captures = needed(reason)
-    return _PREFIX + " and ".join(one.what for one in captures) if captures else reason
+    return _PREFIX + "; and ".join(one.what for one in captures) if captures else reason

@@ -217,7 +217,7 @@ def _compared(found: Comparison) -> str:
         if any(run.transfers > 1 for side in full for run in side.runs)
         else ""
     )
-    return f"Compared are transfers (data directions with at least a tenth of the bytes of the run's largest one): {listed(said)}.{sums}"
+    return f"Transfers compared (data directions with at least a tenth of the bytes of the run's largest one): {listed(said)}.{sums}"
 
 
 def _range(values: Sequence[int]) -> str:
