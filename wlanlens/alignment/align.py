@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from wlanlens.alignment.reference_clock import MIN_PAIRS, fit_clocks
 from wlanlens.alignment.sampling import Survey
 from wlanlens.capture.distinct_names import set_distinct_names
 from wlanlens.formatting import printable
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from wlanlens.alignment.capture_summary import CaptureSummary
     from wlanlens.alignment.common_packets import CommonPackets
     from wlanlens.capture.capture import Capture
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens import tables
 from wlanlens.alignment.align import Alignment
-from wlanlens.tables.columns import coded, integers, known, spread
+from wlanlens.tables.columns import Array, coded, integers, known, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
-
-Array = np.ndarray[Any, Any]
 
 
 def on_axis(capture: Capture, name: str, alignment: Alignment, number: int) -> pa.Table:

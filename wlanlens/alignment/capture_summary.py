@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.alignment import clock, packet_matching
-from wlanlens.tables.columns import filled, known
+from wlanlens.tables.columns import Array, filled, known
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
 
-Array = np.ndarray[Any, Any]
 
 #: Columns of `packets` that alignment reads besides those by which packets are paired.
 _MORE_COLUMNS = ("packet", "t_ns", "ip_ttl", "flow", "direction")

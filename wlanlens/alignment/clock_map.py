@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.tables.columns import coded, filled, numbered
+from wlanlens.tables.columns import Array, coded, filled, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, Any]
 
 #: Pairs that a clock is fitted to. Of more, the extreme ones among neighbours are kept, and some others: the envelopes of
 #: the delays consist of extremes, and the fit looks at 8000 of a million pairs.

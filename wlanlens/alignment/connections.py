@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.common_packets import CommonPackets
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 
 def number_connections(

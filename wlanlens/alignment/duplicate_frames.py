@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.alignment import packet_matching
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.row_window import FrameWindow
-from wlanlens.tables.columns import coded, filled
+from wlanlens.tables.columns import Array, coded, filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.alignment.capture_summary import CaptureSummary
 
-Array = np.ndarray[Any, Any]
 
 _COLUMNS = ("packet", *packet_matching.FRAME_COLUMNS)
 

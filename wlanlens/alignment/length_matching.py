@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.alignment import packet_matching
 from wlanlens.alignment.capture_summary import CaptureSummary, packet_times
 from wlanlens.alignment.common_packets import CommonPackets
-from wlanlens.tables.columns import coded, filled, integers, known, numbers_of_texts
+from wlanlens.tables.columns import Array, coded, filled, integers, known, numbers_of_texts
 
 if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture
 
-Array = np.ndarray[Any, Any]
 
 #: Stations, adapters and hosts that are compared with each other, those with most packets: a busy channel has a hundred
 #: stations, and the one searched for carried the traffic.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import _core, tables
+from wlanlens.tables.columns import Array
 from wlanlens.threads import ahead
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     #: The batches of a table `packets`, from its start each time it is called.
     Batches = Callable[[], Iterable[pa.RecordBatch]]
 
-Array = np.ndarray[Any, Any]
 
 #: Batches of a capture that are read ahead: as many as a window takes (PAIR_ROWS of the core), so that reading goes on while
 #: one is paired.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from wlanlens.tables import POINTS
-from wlanlens.tables.columns import numbered
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array, numbered
 
 #: The orders in which data can pass the points: sent by a station of the wireless network, and sent to one.
 _FROM_STATION = POINTS

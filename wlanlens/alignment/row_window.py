@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.alignment.capture_summary import flow_numbers, packet_times
-from wlanlens.tables.columns import coded, filled, numbers_of_texts, text_hashes
+from wlanlens.tables.columns import Array, coded, filled, numbers_of_texts, text_hashes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
-
-Array = np.ndarray[Any, Any]
 
 
 class RowWindow:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.ledger import pace
 from wlanlens.tables import CATEGORIES
-from wlanlens.tables.columns import coded, encoded, filled, integers, numbered
+from wlanlens.tables.columns import Array, coded, encoded, filled, integers, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Category of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timeout
 #: was spurious; the finding `spurious_timeout` reports that. After the last ACK of data no category applies.

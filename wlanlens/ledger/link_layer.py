@@ -10,18 +10,17 @@ A window or slow start limits nothing while the air is full of the connection's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import coded, filled, find, integers, narrow, numbers_of_texts
+from wlanlens.tables.columns import Array, coded, filled, find, integers, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The time is divided into pieces of this length; inside a piece the order of the categories is lost. A second of a busy
 #: channel has a thousand frames: a ledger with an interval for each would be longer than the capture.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from wlanlens.tables.columns import Array
 
 #: ACKs in a round trip: with fewer, trains and single packets look alike.
 PACED_ACKS = 4

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.papers._air import Packets, answers, fates, packets, payload
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wlanlens.simulation.simulate import Run
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The link's payload rate: 256 of 304 bytes at 9600 bit/s.
 LINE_BYTES_PER_S = 1002.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from wlanlens.alignment.packet_matching import Pairs
     from wlanlens.capture.capture import Capture
 
-Array = np.ndarray[Any, Any]
 
 #: Tables whose rows are also needed for packets of other chunks.
 _AROUND = ("frames", "urbs", "exchanges")

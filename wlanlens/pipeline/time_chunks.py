@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,14 +17,13 @@ from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.correlation.combined_tables import CombinedTables
 from wlanlens.correlation.leading_captures import LeadingCaptures
 from wlanlens.pipeline.cursors import ALL, CaptureCursor, PairCursor
-from wlanlens.tables.columns import rows_where
+from wlanlens.tables.columns import Array, rows_where
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
 
-Array = np.ndarray[Any, Any]
 
 #: Rows of `packets` that a chunk owns, of all captures: twice as many need 90 MB more.
 ROWS = 1 << 17

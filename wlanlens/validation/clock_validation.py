@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,12 +27,12 @@ from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import EPOCH_NS, simulate
 from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
+from wlanlens.tables.columns import Array
 from wlanlens.validation.validate import chosen
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, Any]
 
 HOUR_NS = 3_600_000_000_000
 DRIFT_PPM, MISSED_SHARE = 200.0, 0.05

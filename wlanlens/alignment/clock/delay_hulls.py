@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, FeasibleRegion, hull
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Limits of one direction that are used; of more, only the tightest of a few neighbours. Omissions only widen the bound.
 MOST = 8000

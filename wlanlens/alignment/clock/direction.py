@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from wlanlens.tables.columns import numbered_rising, ordered_by
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array, numbered_rising, ordered_by
 
 
 def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops: Array | None = None) -> Array:

@@ -20,14 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.clock.delay_hulls import COARSE_NS, OffsetLimits
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Intervals of a direction, and the least number of pairs in each: enough that one is fast, or for a stable mean.
 _INTERVALS, _FASTEST_OF, _MEAN_OF = 32, 8, 16

@@ -7,13 +7,11 @@ third capture than directly. The rates are the least-squares solution, with each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.clock.drift import Drift
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Smallest possible error of a drift, ns per second: clocks change that much with temperature within a minute.
 _LEAST = 1.0

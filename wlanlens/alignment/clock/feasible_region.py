@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from wlanlens import _core
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Largest difference of two clocks' rates: crystals keep 100 ppm, NTP slews by at most 500 (RFC 5905, MAXFREQ).
 DRIFT_PPM_MOST = 500.0

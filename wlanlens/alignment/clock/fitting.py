@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from wlanlens.alignment.clock import drift, offset_line, step_detection
 from wlanlens.alignment.clock.delay_hulls import COARSE_NS, OffsetLimits
 from wlanlens.alignment.clock.drift import Drift
 from wlanlens.alignment.clock_map import ClockMap, Piece
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 _WRAP_32_NS = (1 << 32) * 1000
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.clock.delay_hulls import OffsetLimits
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Intervals of a piece, the least number of pairs in each, and the least number of intervals on either side of a step.
 _INTERVALS, _PAIRS_OF, _FEWEST = 48, 8, 4

@@ -9,8 +9,7 @@ import numpy as np
 
 from wlanlens.alignment.clock.delay_hulls import DelayHulls, OffsetLimits
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Pairs at which the bound is computed, the smallest being used: those at which it is smallest for the steepest drift.
 _PLACES = 6

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: With this many different timestamp differences, their common divisor is the tick, not chance.
 _ENOUGH = 8

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from wlanlens.alignment.clock import hidden_steps
 from wlanlens.alignment.clock.delay_hulls import DelayHulls, OffsetLimits
 from wlanlens.alignment.clock.feasible_region import FeasibleRegion
-
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Pairs examined after one that contradicts all lines: if most contradict them too, the clock was stepped.
 _LOOK_AHEAD = 8

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from wlanlens.tables.columns import Array
 
 #: Differences with a smaller chance are called more than chance: the usual level.
 ALPHA = 0.05
