@@ -8,7 +8,8 @@ import pytest
 from tests.detectors import changed, worlds
 from tests.detectors.air import SUBJECT_AB
 from tests.detectors.made import run
-from wlanlens.detection.toolkit.bursts import Bursts
+from wlanlens.detection.toolkit.bursts import Bursts, bad_frame_bursts, bursty_pairs
+from wlanlens.detection.toolkit.trials import Trials
 
 CODE = "burst_loss"
 
@@ -58,6 +59,15 @@ def test_missed_transmissions_are_undecided() -> None:
     found, undecided = run(CODE, made)
     assert not found
     assert len(undecided) == 1
+
+
+@pytest.mark.parametrize("fate", [0, -1])
+def test_a_pair_without_bad_frames_has_no_bursts(fate: int) -> None:
+    numbers = np.arange(3)
+    tried = Trials(np.full(3, 7), np.full(3, fate), numbers < 0, numbers, numbers, np.zeros(3, int), np.ones(3))
+    found = bad_frame_bursts(tried, slice(0, 3), 100)
+    assert (found.pair, found.bad, found.bursts, found.mean, found.cost_s) == (7, 0, 0, 0.0, 0.0)
+    assert bursty_pairs({7: found}, 1.0, 0.001, 0.01) == set()
 
 
 def test_frames_of_one_a_mpdu_are_one_trial() -> None:

@@ -14,7 +14,7 @@ from wlanlens.detection.toolkit.rows import key_groups
 from wlanlens.detection.toolkit.station_pairs import reverse
 from wlanlens.detection.toolkit.statistics import normal_tail, poisson_tail
 from wlanlens.detection.toolkit.trials import Trials, failure_chances
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import NULL, Array
 
 #: Sums of this many events are close to normal. A Poisson distribution is too wide where errors are frequent.
 NORMAL_FROM = 10
@@ -31,7 +31,7 @@ class Bursts:
     trials, bad, bursts, longest : int
         Trials of known fate, bad ones, runs of bad ones, and the length of the longest.
     longest_ends : tuple of int
-        First and last packet of the longest.
+        First and last packet of the longest; `NULL` without one.
     neighbours, expected : int, float
         Bad frames directly after a bad one, and how many independent errors give.
     z : float
@@ -63,8 +63,8 @@ class Bursts:
 
     @property
     def mean(self) -> float:
-        """Mean length of a burst."""
-        return self.bad / self.bursts
+        """Mean length of a burst; 0 without one."""
+        return self.bad / max(1, self.bursts)
 
     @property
     def mean_by_chance(self) -> float:
@@ -76,6 +76,10 @@ def bad_frame_bursts(tried: Trials, part: slice, block: int) -> Bursts:
     """The bursts of one pair's trials, against independent errors in blocks of trials."""
     known = np.flatnonzero(tried.bad[part] >= 0) + part.start
     bad = tried.bad[known] == 1
+    if not bad.any():
+        none = np.zeros(0, np.int64)
+        pair = int(tried.pair[part.start])
+        return Bursts(pair, part, len(known), 0, 0, 0, (NULL, NULL), 0, 0.0, 0.0, 0.0, none)
     chances = failure_chances(bad, tried.stratum[known], block)
     each = chances[1:] * chances[:-1]
     neighbours, expected = int((bad[1:] & bad[:-1]).sum()), float(each.sum())
