@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD
@@ -26,15 +28,35 @@ def sent_before(third: Rows, copies: Rows, began_ns: Array) -> Array:
     ends = {"end": copies["rel_seq"] + copies["len"], "t_ns": copies["t_ns"]}
     rows = Rows(copies.key, ends).sorted_by("end", "t_ns")
     out = np.full(len(third), NULL, np.int64)
-    if not len(rows):
-        return out
-    at = rows.last_until("end", third.key, third["rel_ack"])
-    mine = (at >= 0) & (rows["end"][at] == third["rel_ack"])
-    while (mine & (out == NULL)).any():
-        out = np.where(mine & (out == NULL) & (rows["t_ns"][at] < began_ns), rows["t_ns"][at], out)
-        at = np.maximum(at - 1, -1)
-        mine &= (at >= 0) & (rows.key[at] == third.key) & (rows["end"][at] == third["rel_ack"])
+    for at, mine in _latest_first(rows, "end", third):
+        open_ = mine & (out == NULL)
+        if not open_.any():
+            break
+        out = np.where(open_ & (rows["t_ns"][at] < began_ns), rows["t_ns"][at], out)
     return out
+
+
+def _latest_first(rows: Rows, column: str, third: Rows) -> Iterator[tuple[Array, Array]]:
+    """Of the rows with the byte that each duplicate ACK requests in `column`, the last, the one before it, and so on.
+
+    Parameters
+    ----------
+    rows : Rows
+        Sorted by `column`, then by time: rows of one byte are adjacent.
+
+    Yields
+    ------
+    at, mine : array
+        Positions in `rows`, and whether that row exists.
+    """
+    if not len(rows):
+        return
+    at = rows.last_until(column, third.key, third["rel_ack"])
+    mine = (at >= 0) & (rows[column][at] == third["rel_ack"])
+    while mine.any():
+        yield at, mine
+        at = np.maximum(at - 1, -1)
+        mine = mine & (at >= 0) & (rows.key[at] == third.key) & (rows[column][at] == third["rel_ack"])
 
 
 def dupack_answers(third: Rows, copies: Rows, since_ns: Array) -> tuple[Array, Array]:
@@ -55,19 +77,13 @@ def dupack_answers(third: Rows, copies: Rows, since_ns: Array) -> tuple[Array, A
         When it was sent, `NULL` for never; and whether the timer sent it.
     """
     out, by_timer = np.full(len(third), NULL, np.int64), np.zeros(len(third), bool)
-    if not len(copies):
-        return out, by_timer
     # Senders keep their segments' borders: a retransmission of the left edge starts exactly there.
     columns = {name: copies[name] for name in ("rel_seq", "t_ns", "trigger")}
     rows = Rows(copies.key, columns).sorted_by("rel_seq", "t_ns")
-    at = rows.last_until("rel_seq", third.key, third["rel_ack"])
-    mine = (at >= 0) & (rows["rel_seq"][at] == third["rel_ack"])
-    # Its copies are adjacent: go back while one is late enough.
-    while mine.any():
-        t = rows["t_ns"][at]
-        mine &= t >= since_ns
-        out = np.where(mine, t, out)
-        by_timer = np.where(mine, rows["trigger"][at] == "rto", by_timer)
-        at = np.maximum(at - 1, -1)
-        mine &= (at >= 0) & (rows.key[at] == third.key) & (rows["rel_seq"][at] == third["rel_ack"])
+    for at, mine in _latest_first(rows, "rel_seq", third):
+        counts = mine & (rows["t_ns"][at] >= since_ns)
+        if not counts.any():
+            break
+        out = np.where(counts, rows["t_ns"][at], out)
+        by_timer = np.where(counts, rows["trigger"][at] == "rto", by_timer)
     return out, by_timer

@@ -27,6 +27,7 @@ class TransferEnds:
 
     def __init__(self, facts: Facts, quiet_ns: int, handshake_factor: float) -> None:
         self._facts, self._quiet_ns, self._factor = facts, quiet_ns, handshake_factor
+        self._read: tuple[Array, Rows] | None = None
 
     def at_end(self, keys: Array, packet: Array, t: Array, end: Array) -> tuple[Array, Array, Array]:
         """Whether no new data was sent from `t`, the time of a retransmission, until byte `end` was acknowledged and the quiet time
@@ -48,9 +49,12 @@ class TransferEnds:
         return self._facts.tap_away_from_sender(keys) & later
 
     def _new_data(self, keys: Array) -> Rows:
-        where = {"kind": ("data", "fin"), "transmission": ("first",)}
-        rows = self._facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns",), keys=keys)
-        return rows.take(rows["len"] > 0)
+        """First transmissions of these keys; of the keys asked for last they are kept."""
+        if self._read is None or self._read[0] is not keys:
+            where = {"kind": ("data", "fin"), "transmission": ("first",)}
+            rows = self._facts.rows("segments", ["t_ns", "len"], where=where, valid=("t_ns",), keys=keys)
+            self._read = keys, rows.take(rows["len"] > 0)
+        return self._read[1]
 
     def closed(self, keys: Array, t: Array) -> Array:
         """Whether the sender had sent its FIN by a time: no data follows it."""
