@@ -16,6 +16,7 @@ from wlanlens.alignment import packet_matching
 from wlanlens.alignment.capture_summary import CaptureSummary
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.row_window import PacketWindow
+from wlanlens.capture.reader_thread import READERS
 from wlanlens.tables.columns import Array
 from wlanlens.threads import Job, Threads
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from wlanlens.capture.capture import Capture
 
-
-#: Captures that are read at a time: Arrow and the core work beside Python.
-READERS = 2
 
 #: Windows whose pairs wait to be added up.
 _WAITING = 2

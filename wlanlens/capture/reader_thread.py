@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
+#: Captures that are read at a time: Arrow and the core work beside Python.
+READERS = 2
 #: Items in the queue, about 20 MB each.
 _DEPTH = 2
 #: The same until the first is taken: the reader works on while Python imports pyarrow and the detectors.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.ledger import pace
-from wlanlens.tables import CATEGORIES
+from wlanlens.tables import CATEGORIES, SPURIOUS_KINDS
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, numbered
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ CATEGORY_OF_STATE = {
 
 #: States of a sender that a link is not known to limit: the air may be full of its packets all the same.
 LIMITED = ("window_limited", "slow_start", "delayed_ack")
-
-#: Kinds of timeout after which nothing had to be retransmitted.
-SPURIOUS_KINDS = ("spurious", "ack_lost")
 
 #: Time on the path is queueing delay where the mean round trip exceeds the flow's minimum by this: the shortest
 #: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. A shorter queue is useful:

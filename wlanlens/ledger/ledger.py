@@ -59,9 +59,11 @@ class LedgerError(WlanlensError):
 
 def build(held: Mapping[str, pa.Table]) -> pa.Table:
     """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
-    timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
-    recoveries = held["recoveries"] if "recoveries" in held else None  # noqa: SIM401
-    segments = held["segments"] if "segments" in held else None  # noqa: SIM401
+    # A mapping may read a table when it is asked for: `get` would hide a KeyError in that.
+    timeouts, recoveries, segments = (
+        held[name] if name in held else None  # noqa: SIM401
+        for name in ("timeouts", "recoveries", "segments")
+    )
     return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held), segments)
 
 

@@ -11,13 +11,13 @@ from wlanlens import tables
 from wlanlens.alignment import align, axis_tables
 from wlanlens.alignment.sampling import Survey
 from wlanlens.capture import quality
+from wlanlens.capture.reader_thread import READERS
 from wlanlens.correlation.combined_tables import FACTS, HEARD
 from wlanlens.correlation.flow_counts import COUNTED, FlowCounts
 from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.errors import WlanlensError
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back, is_short
-from wlanlens.pipeline.open_captures import READERS
 from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
 from wlanlens.pipeline.progress import Progress, Watcher
 from wlanlens.pipeline.sources import Rows, Source

@@ -10,6 +10,7 @@ from wlanlens.capture import decryption_keys
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture
 from wlanlens.capture.capture import open as open_capture
 from wlanlens.capture.distinct_names import set_distinct_names
+from wlanlens.capture.reader_thread import READERS
 from wlanlens.errors import AlignmentError, WrongUse, did_you_mean
 from wlanlens.formatting import printable
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from wlanlens.capture.reader_thread import Feed
 
 AnyPath = str | bytes | os.PathLike[Any]
-
-#: Captures that are decoded at a time.
-READERS = 2
 
 
 def open_captures(

@@ -24,6 +24,7 @@ from wlanlens.tables.vocabulary import (
     POINT_LABELS,
     POINTS,
     PURPOSES,
+    SPURIOUS_KINDS,
     STAGES,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "POINTS",
     "POINT_LABELS",
     "PURPOSES",
+    "SPURIOUS_KINDS",
     "STAGES",
     "SchemaError",
     "axis_columns",

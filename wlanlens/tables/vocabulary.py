@@ -37,6 +37,9 @@ PURPOSES = (
     "unknown",
 )
 
+#: Kinds of timeouts after which nothing had to be retransmitted.
+SPURIOUS_KINDS = ("spurious", "ack_lost")
+
 #: Capture points, in the order in which data of the sending host passes them, and their labels.
 POINTS = ("sender", "usb", "air", "ap", "receiver")
 POINT_LABELS = {

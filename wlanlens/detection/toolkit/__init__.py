@@ -88,12 +88,7 @@ from wlanlens.detection.toolkit.statistics import (
     variance_ratio_tail,
 )
 from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_dcf
-from wlanlens.detection.toolkit.timeout_runs import (
-    SPURIOUS_KINDS,
-    TimeoutRuns,
-    last_ack_lateness_ns,
-    recovery_after_runs,
-)
+from wlanlens.detection.toolkit.timeout_runs import TimeoutRuns, last_ack_lateness_ns, recovery_after_runs
 from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.detection.toolkit.window_time import (
@@ -107,6 +102,7 @@ from wlanlens.detection.toolkit.window_time import (
     several_acks,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
+from wlanlens.tables import SPURIOUS_KINDS
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [

@@ -8,15 +8,13 @@ from wlanlens.detection.toolkit.ack_timestamps import AckTimestamps
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.tables import SPURIOUS_KINDS
 from wlanlens.tables.columns import NULL, Array
 
 COLUMNS = (
     "packet", "t_ns", "rel_seq", "len", "kind", "kind_evidence", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
     "waited_ns", "silent_from_ns", "progress_ns", "progress_packet", "flight_bytes",
 )  # fmt: skip
-
-#: Kinds of expiries for a segment that had arrived.
-SPURIOUS_KINDS = ("spurious", "ack_lost")
 
 
 class TimeoutRuns:
