@@ -12,7 +12,7 @@ from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.ledger_scoring import (
     LedgerScore,
     above,
-    last_passed,
+    last_packets_ns,
     named,
     place,
     scores,
@@ -106,7 +106,7 @@ def test_what_never_reached_a_tap_is_no_cause_there(tmp_path: Path) -> None:
     run = simulate("blackout", tmp_path, dead_s=60.0, duration_s=8.0)
     sentence = "a > b; nothing in this capture slowed it: the path took 3 s (96 %)."
     for tap, clear in (("sender", True), ("receiver", False)):
-        last = last_passed(wl.align([run.captures[tap]]))
+        last = last_packets_ns(wl.align([run.captures[tap]]))
         assert verdict_score(1, run.facts, sentence, (tap,), last).clear == clear
     assert verdict_score(1, run.facts, sentence, ("receiver",)).cause == "timeouts"
 

@@ -172,11 +172,11 @@ def true_ledger(
     """The true ledger by direction; of taps, from when the first packet was sent that they see: none shows what was before. `last`: up
     to then.
     """
-    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _begins(facts, taps), last)
+    return by_subject(_subjects(facts.ledger, facts.subject), facts.ledger, _first_packets_ns(facts, taps), last)
 
 
-def last_passed(trace: Trace) -> dict[str, int]:
-    """Of each direction the time of its connection's last packet at the tap, ns of the run."""
+def last_packets_ns(trace: Trace) -> dict[str, int]:
+    """When the last packet of each direction's connection passed the tap, ns of the run."""
     rows = trace.table("flows").select(["flow", "t_last_ns"]).to_pylist()
     shift = trace.start_ns - EPOCH_NS
     out: dict[str, int] = {}
@@ -188,7 +188,7 @@ def last_passed(trace: Trace) -> dict[str, int]:
     return out
 
 
-def _begins(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
+def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
     """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender.
 
     What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all.
@@ -276,7 +276,7 @@ def verdict_score(
     """The first cause of a verdict against that of the truth: the one that cost most seconds in one direction.
 
     Connections of which no packet passes the taps do not count, nor does the time after the last packet that passes a tap (`last`,
-    see `last_passed`): what was lost on its way there and was never repeated does not show.
+    see `last_packets_ns`): what was lost on its way there and was never repeated does not show.
     """
     divided = len(taps) > 1
     spent: list[tuple[int, str, int]] = []

@@ -20,7 +20,7 @@ from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, last_passed, scores, verdict_score
+from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, last_packets_ns, scores, verdict_score
 from wlanlens.validation.random_worlds import random_world
 from wlanlens.validation.validate import Judged, View, chosen, judged_findings
 
@@ -185,7 +185,7 @@ def _judged(
         )
         view = judged_findings(run, taps, case.codes, made.trace, made.findings)
         ledger = scores(case.number, run.facts, made.trace, taps)
-        last = last_passed(made.trace) if len(taps) == 1 else None
+        last = last_packets_ns(made.trace) if len(taps) == 1 else None
         return view, ledger, verdict_score(case.number, run.facts, made.verdict.sentence, taps, last)
     finally:
         shutil.rmtree(out, ignore_errors=True)
