@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,19 +12,13 @@ import jinja2
 from markupsafe import Markup
 
 from wlanlens import formatting
-from wlanlens.plots._air_rows import air_rows
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
-from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, grids, layers, plotly_script
 from wlanlens.report import bus as bus_section
-from wlanlens.report.air_view import AirView, air_view
-from wlanlens.report.balance import accounts
 from wlanlens.report.compiled_templates import CompiledTemplates
 from wlanlens.report.inert import as_clause, embedded, shown, unbroken, with_code
-from wlanlens.report.more_figures import more_figures
+from wlanlens.report.page_figures import page_figures
 from wlanlens.report.policy import digest, policy
-from wlanlens.report.views import MOST_VIEWS, data_flows, view
-from wlanlens.threads import Threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
     from wlanlens.detection.findings import DetectorState
     from wlanlens.plots._rows import FlowKey
-    from wlanlens.report.balance import Account
+    from wlanlens.report.air_view import AirView
     from wlanlens.trace import Trace
 
 DATA_FOLDER = "report_data"
@@ -84,34 +78,12 @@ def write(
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
     plotly_script.begin_packing()
-    # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
-    with Threads(2) as pool:
-        # Read here beside `segments`, once for all figures.
-        packets = pool.submit(trace.table, "packets") if trace.has("packets") else None
-        books = accounts(ledger)
-        flows = data_flows(trace, findings, about)
-        chosen = [key for key, _ in flows[:MOST_VIEWS]]
-        if packets is not None:
-            packets.result()
-        viewed = pool.map(lambda key: view(trace, key, ledger), chosen)
-        # Meanwhile what reads other tables.
-        on_air = air_section.section(trace, air)
-        heard = air_rows(trace) if on_air or trace.has("frames") else None
-        frames = air_view(trace, heard) if on_air and heard is not None else None
-        transfers = bus_section.bus_view(trace)
-        views = list(viewed)
-    journeys = [layers.layers(trace, v.key) for v in views]
-    packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)]
-    packed += [(f"journeys-{i}", made.packed) for i, made in enumerate(journeys) if made]
-    packed += [("frames", frames.packed)] if frames else []
-    packed += [("transfers", transfers.packed)] if transfers else []
-    whole = bool(views) and not views[0].reduced
-    more = more_figures(trace, findings, views[0].key if views else None, heard, whole=whole)
-    packed += [(one.id, one.packed) for one in more]
-    inside, files = _stow(packed, beside or _next_to(out_path))
-    drawn = layers.page(trace, journeys, files, str(analysis_dir))
+    made = page_figures(trace, findings, ledger, about, air)
+    books, views, frames, transfers = made.books, made.views, made.frames, made.transfers
+    inside, files = _stow(made.packed, beside or _next_to(out_path))
+    drawn = layers.page(trace, made.journeys, files, str(analysis_dir))
 
-    shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
+    shown = made.first(context.MOST_BARS)
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
     told = context.told_stories(
         findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
@@ -119,7 +91,7 @@ def write(
     rows = [row for one in told for kind in one.kinds for row in kind.rows]
     if drawn:
         drawn["findings"] = {
-            row.number: layers.opened_by(trace, journeys, row.finding, row.view) for row in rows if row.has_figure
+            row.number: layers.opened_by(trace, made.journeys, row.finding, row.view) for row in rows if row.has_figure
         }
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
@@ -134,15 +106,15 @@ def write(
         policy=policy([digest(script), plotly.source], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(plotly.packed) if packed else "",  # noqa: S704  base64
+        plotly=Markup(plotly.packed) if made.packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
-        air=on_air,
+        air=made.air,
         air_view=frames,
         air_thinned=_thinned(frames, air),
         uses=USES,
-        page=embedded(context.page_data(views, rows, files, frames, transfers, drawn, more)),
+        page=embedded(context.page_data(views, rows, files, frames, transfers, drawn, made.more)),
         categories=CATEGORIES,
         triggers=TRIGGERS,
         lines=LINES,
@@ -162,7 +134,7 @@ def write(
         views=views,
         layers=drawn,
         strip=context.strip([books[v.key] for v in views if v.key in books]),
-        thinned_journeys=[made.every if made else 1 for made in journeys],
+        thinned_journeys=[one.every if one else 1 for one in made.journeys],
         stages=STAGES,
         clock_heads=clock_heads,
         clocks=clocks,
@@ -171,7 +143,7 @@ def write(
         flow_columns=flow_columns,
         flows=flow_rows,
         flows_left=_others(connections, connections - flows_left, "the table flows") if flows_left else "",
-        more=more,
+        more=made.more,
         quality=grids.quality(trace),
         notes=notes[: grids.MOST_NOTES],
         notes_left=_left(len(notes) - grids.MOST_NOTES, "kind of note", "in analysis.json"),
@@ -263,14 +235,6 @@ def _started(trace: Trace) -> str:
         return formatting.utc(trace.start_ns, digits=3)
     except (OverflowError, ValueError, OSError):
         return f"{trace.start_ns} ns after 1970"
-
-
-def _by_rank(
-    flows: Sequence[tuple[FlowKey, int]], books: Mapping[FlowKey, Account]
-) -> Callable[[FlowKey], tuple[int, int]]:
-    """Order of the bars of the ledger: as the figures, then longest first."""
-    rank = {key: i for i, (key, _) in enumerate(flows)}
-    return lambda key: (rank.get(key, len(rank)), -books[key].total_ns)
 
 
 def _others(connections: int, shown: int, where: str) -> str:
