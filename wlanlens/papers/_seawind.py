@@ -101,7 +101,6 @@ class Start:
     window: int
     #: Lost (True) or not: the segments from the first loss to the first retransmission.
     pattern: tuple[bool, ...]
-    longest_queue: int
     shown: Packets
 
 
@@ -112,10 +111,8 @@ def startup(run: Run) -> Start:
     reaction = d.made_s[again[0]] if len(again) else np.inf
     early = np.flatnonzero((d.made_s < reaction) & (d.copy == 0))
     lost = early[d.fate[early] != "delivered"]
-    queues = run.facts.queues
-    longest = int(np.asarray(queues["length_packets"]).max(initial=0)) if queues.num_rows else 0
     if not len(lost):
-        return Start(0, np.nan, np.nan, 0, (), longest, packets(run, 0.0, 30.0))
+        return Start(0, np.nan, np.nan, 0, (), packets(run, 0.0, 30.0))
     point = int(d.end[lost].max())
     acks = answers(run)
     reach = np.asarray(acks["rel_ack"]) >= point
@@ -127,6 +124,5 @@ def startup(run: Run) -> Start:
         recovered,
         len(window),
         tuple((d.fate[window] != "delivered").tolist()),
-        longest,
         packets(run, 0.0, recovered + 5.0),
     )

@@ -20,7 +20,6 @@ class _Losses:
     #: Between lost copies: seconds, and data packets sent.
     gaps_s: tuple[float, ...]
     packets: tuple[int, ...]
-    true_period_s: float
     found_period_s: float
     p_value: float
     fast: int
@@ -32,13 +31,11 @@ def _measure(run: Run) -> _Losses:
     gone = np.flatnonzero(lost(data))
     t = np.asarray(data["t_made_ns"]) / 1e9
     what = run.facts.events["what"].to_pylist()
-    true = [f.values["period_s"] for f in run.truth if f.code == "periodic_loss"]
     found = [f.values for f in detect(align([run.captures["sender"]]), only=["periodic_loss"])]
     return _Losses(
         throughput_mbps(run),
         tuple(np.diff(t[gone]).tolist()),
         tuple(np.diff(gone).tolist()),
-        float(true[0]) if true else float("nan"),
         float(found[0]["period_s"]) if found else float("nan"),
         float(found[0]["p_value_share"]) if found else 1.0,
         what.count("recovery_began"),

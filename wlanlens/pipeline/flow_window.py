@@ -40,8 +40,6 @@ _EVENTS = {"timeouts": "t_ns", "recoveries": "t_end_ns", "intervals": "t_end_ns"
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-_ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
-
 
 class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
     """Addresses and ports of connections by number, in columns: 50 bytes for each connection."""
