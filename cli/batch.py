@@ -10,12 +10,19 @@ import click
 
 from . import cluster, keys
 from . import config as settings
+from .console import results
 from .meter import TerminalLine
 from .names import DETECTOR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+    from rich.text import Text
+
     import wlanlens as wl
     from wlanlens.pipeline.batch.batch import BatchProgress
+    from wlanlens.report.fleet_page import Cause
 
 #: Traces of each kind that the terminal lists; the page has all.
 SHOWN = 10
@@ -188,75 +195,91 @@ def _print_json(batch: wl.Batch) -> None:
 
 def _show(batch: wl.Batch) -> None:
     """The summary on the terminal: what was found over all traces, the worst of them, and what was not analysed."""
-    from rich.console import Console
+    from rich.text import Text
+
+    from wlanlens.formatting import count, printable
+    from wlanlens.report.fleet_page import WORDS, causes, headline, worst_first
+
+    rows = worst_first(batch.runs.to_pylist())
+    found = causes(rows)
+    told = ", ".join(f"{number:,} {WORDS[status]}" for status, number in batch.counts.items())
+    kept = batch.runs.num_rows - batch.new
+    with results() as console:
+        console.print(Text(headline(rows, found), style="bold"))
+        _grid(console, "Causes by seconds, over all connections", _causes(found), 2)
+        worst = [row for row in rows if row["lost_s"]]
+        _grid(console, f"Worst traces ({min(SHOWN, len(worst))} of {len(worst):,})", _worst(worst), 2)
+        failed = [row for row in rows if row["status"] != "done"]
+        _grid(console, f"Not analysed ({min(SHOWN, len(failed))} of {len(failed):,})", _failed(failed), 0)
+        console.print()
+        console.print(Text(f"{told}" + (f"; {kept:,} of them finished before" if kept > 0 else "")))
+        if batch.left_out:
+            console.print(Text(f"{count(batch.left_out, 'other file')} left out"))
+        if batch.missing:
+            console.print(Text(f"{count(batch.missing, 'trace')} of other shards are not finished"))
+        console.print(Text(f"Page  {printable(str(batch.page), 5000)}"), soft_wrap=True)
+
+
+def _grid(console: Console, title: str, lines: list[tuple[Text | str, ...]], numbers: int) -> None:
+    """Print lines in columns, the first `numbers` of them flush right; nothing without lines."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    from wlanlens.formatting import count, hundredths, percent, printable
+    if not lines:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    made = Table.grid(padding=(0, 2))
+    for column in range(len(lines[0])):
+        made.add_column(justify="right" if column < numbers else "left", no_wrap=column < numbers)
+    for line in lines:
+        made.add_row(*line)
+    console.print(Padding(made, (0, 0, 0, 2)))
+
+
+def _causes(found: Sequence[Cause]) -> list[tuple[Text | str, ...]]:
+    from rich.text import Text
+
+    from wlanlens.formatting import count, hundredths, percent
     from wlanlens.ledger.ledger import PLAIN
-    from wlanlens.report.fleet_page import WORDS, causes, headline, worst_first
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    rows = worst_first(batch.runs.to_pylist())
-    found = causes(rows)
-    console.print(Text(headline(rows, found), style="bold"))
-
-    def grid(title: str, lines: list[tuple[Text | str, ...]], numbers: int) -> None:
-        if not lines:
-            return
-        console.print()
-        console.print(Text(title, style="bold"))
-        made = Table.grid(padding=(0, 2))
-        for column in range(len(lines[0])):
-            made.add_column(justify="right" if column < numbers else "left", no_wrap=column < numbers)
-        for line in lines:
-            made.add_row(*line)
-        console.print(Padding(made, (0, 0, 0, 2)))
 
     life_ns = sum(cause.ns for cause in found)
-    grid(
-        "Causes by seconds, over all connections",
-        [
-            (
-                hundredths(cause.ns / 1e9),
-                percent(cause.ns, life_ns),
-                Text(PLAIN[cause.name], style="" if cause.healthy else "bold"),
-                f"in {count(cause.traces, 'trace')}",
-            )
-            for cause in found
-        ],
-        2,
-    )
-    worst = [row for row in rows if row["lost_s"]]
-    grid(
-        f"Worst traces ({min(SHOWN, len(worst))} of {len(worst):,})",
-        [
-            (
-                hundredths(row["lost_s"]),
-                percent(row["lost_s"], row["life_s"]),
-                Text(printable(row["trace"], 60), style="bold"),
-                f"{hundredths(row['cause_s'])} {PLAIN.get(row['cause'], '')}",
-            )
-            for row in worst[:SHOWN]
-        ],
-        2,
-    )
-    failed = [row for row in rows if row["status"] != "done"]
-    grid(
-        f"Not analysed ({min(SHOWN, len(failed))} of {len(failed):,})",
-        [
-            (Text(WORDS[row["status"]], style="red"), printable(row["trace"], 60), printable(row["reason"]))
-            for row in failed[:SHOWN]
-        ],
-        0,
-    )
-    console.print()
-    told = ", ".join(f"{number:,} {WORDS[status]}" for status, number in batch.counts.items())
-    kept = batch.runs.num_rows - batch.new
-    console.print(Text(f"{told}" + (f"; {kept:,} of them finished before" if kept > 0 else "")))
-    if batch.left_out:
-        console.print(Text(f"{count(batch.left_out, 'other file')} left out"))
-    if batch.missing:
-        console.print(Text(f"{count(batch.missing, 'trace')} of other shards are not finished"))
-    console.print(Text(f"Page  {printable(str(batch.page), 5000)}"), soft_wrap=True)
+    return [
+        (
+            hundredths(cause.ns / 1e9),
+            percent(cause.ns, life_ns),
+            Text(PLAIN[cause.name], style="" if cause.healthy else "bold"),
+            f"in {count(cause.traces, 'trace')}",
+        )
+        for cause in found
+    ]
+
+
+def _worst(rows: Sequence[dict[str, Any]]) -> list[tuple[Text | str, ...]]:
+    from rich.text import Text
+
+    from wlanlens.formatting import hundredths, percent, printable
+    from wlanlens.ledger.ledger import PLAIN
+
+    return [
+        (
+            hundredths(row["lost_s"]),
+            percent(row["lost_s"], row["life_s"]),
+            Text(printable(row["trace"], 60), style="bold"),
+            f"{hundredths(row['cause_s'])} {PLAIN.get(row['cause'], '')}",
+        )
+        for row in rows[:SHOWN]
+    ]
+
+
+def _failed(rows: Sequence[dict[str, Any]]) -> list[tuple[Text | str, ...]]:
+    from rich.text import Text
+
+    from wlanlens.formatting import printable
+    from wlanlens.report.fleet_page import WORDS
+
+    return [
+        (Text(WORDS[row["status"]], style="red"), printable(row["trace"], 60), printable(row["reason"]))
+        for row in rows[:SHOWN]
+    ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .console import results
 from .fail_on import share
 
 if TYPE_CHECKING:
@@ -157,23 +158,20 @@ def _say_unsure(compared: Comparison, limit: float) -> None:
 
 
 def _show(compared: Comparison, page: Path | None) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from wlanlens.formatting import printable
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
-    for sentence in compared.sentences:
-        console.print(Text(printable(sentence, limit=5000), style="bold"))
-    for remark in compared.remarks:
-        console.print(Text(printable(remark, limit=5000), style="dim" if sys.stdout.isatty() else ""))
-    console.print()
-    _table(console, compared)
-    if page is not None:
+    with results(None if "COLUMNS" in os.environ else WIDTH) as console:
+        for sentence in compared.sentences:
+            console.print(Text(printable(sentence, limit=5000), style="bold"))
+        for remark in compared.remarks:
+            console.print(Text(printable(remark, limit=5000), style="dim" if sys.stdout.isatty() else ""))
         console.print()
-        console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
+        _table(console, compared)
+        if page is not None:
+            console.print()
+            console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
 
 
 def _table(console: Console, compared: Comparison) -> None:

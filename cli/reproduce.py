@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .console import results
 from .meter import TerminalLine
 from .names import Name
 from .start import reached
@@ -138,24 +139,21 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) 
 
 
 def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from wlanlens.formatting import printable
     from wlanlens.reproduction.runner import STUDIES
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
-    for study, title in STUDIES.items():
-        here = [o for o in done if o.experiment.study == study]
-        if here:
-            console.print(Text(f"{study}: {title}", style="bold"))
-        for outcome in here:
-            _table(console, outcome)
-    console.print(Text(sentence, style="bold"))
-    if page is not None:
-        console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
+    with results(WIDTH) as console:
+        for study, title in STUDIES.items():
+            here = [o for o in done if o.experiment.study == study]
+            if here:
+                console.print(Text(f"{study}: {title}", style="bold"))
+            for outcome in here:
+                _table(console, outcome)
+        console.print(Text(sentence, style="bold"))
+        if page is not None:
+            console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
 
 
 def _table(console: Console, outcome: Outcome) -> None:

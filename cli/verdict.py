@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +15,11 @@ from wlanlens.formatting import count, hundredths, printable, share
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES
 
+from .console import results
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     import wlanlens as wl
 
 #: Findings of one code listed by number; the report and findings.json have all.
@@ -39,14 +41,8 @@ def _clocks(console: Console, analysis: wl.Analysis) -> None:
 
 def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if console.is_terminal:
+    with results() as console:
         _show(console, analysis)
-        return
-    with console.capture() as printed:
-        _show(console, analysis)
-    # Rich fills cells with spaces, which a file or a pipe would keep.
-    click.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def _show(console: Console, analysis: wl.Analysis) -> None:
