@@ -227,7 +227,7 @@ def test_a_print_keeps_figures_and_open_details(opened: Any, full: Path, tmp_pat
     pdf = tmp_path / "report.pdf"
     one.page.pdf(path=pdf, format="A4")
     text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True, check=True).stdout
-    assert "seconds since the start of the capture" in text
+    assert "seconds since the start of the trace" in text
     assert "outstanding transfers" in text
     assert "not drawn yet" not in text
     # Details that were closed on the screen.

@@ -28,8 +28,6 @@ Colours = tuple[str, str]
 ROW_GAP, COLUMN_GAP = 0.2, 0.03
 """Space between panels below each other and beside each other, as shares."""
 
-TIME = "seconds since the start of the trace"
-
 
 @dataclass(frozen=True)
 class Panel:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from wlanlens.plots._rows import FlowKey
 
 SPAN_COLOUR = "rgba(11, 92, 173, 0.12)"
+TIME = "seconds since the start of the trace"
+"""Title of every axis of time."""
 
 
 def escaped(text: str) -> str:
@@ -33,7 +35,7 @@ def new_figure(title: str, y_title: str) -> Figure:
             "title": {"text": escaped(title)},
             "template": "simple_white",
             "hovermode": "closest",
-            "xaxis": {"title": {"text": "seconds since the start of the trace"}},
+            "xaxis": {"title": {"text": TIME}},
             "yaxis": {"title": {"text": escaped(y_title)}, "exponentformat": "SI"},
         }
     )

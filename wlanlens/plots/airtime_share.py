@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.plots._airtime import most_on_air, shares_over_time
-from wlanlens.plots._figure import SPAN_COLOUR, escaped
+from wlanlens.plots._figure import SPAN_COLOUR, TIME, escaped
 from wlanlens.plots._palette import USES
 from wlanlens.registry import plot
 
@@ -79,7 +79,7 @@ def airtime_share(
             x0, x1 = finding.t_start_ns / 1e9, finding.t_end_ns / 1e9
             figure.add_vrect(x0=x0, x1=x1, fillcolor=SPAN_COLOUR, line_width=0, layer="below", row=1, col=1)
     figure.update_yaxes(title_text="% of time", rangemode="tozero", row=1, col=1)
-    figure.update_xaxes(title_text="seconds since the start of the trace", row=1, col=1)
+    figure.update_xaxes(title_text=TIME, row=1, col=1)
     figure.update_yaxes(autorange="reversed", row=2, col=1)
     figure.update_xaxes(title_text="airtime (s)", row=2, col=1)
     return figure

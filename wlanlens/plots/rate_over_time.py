@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.plots._air_rows import DATA, NO_SIGNAL, AirRows, air_rows, is_group
-from wlanlens.plots._figure import SPAN_COLOUR, escaped, gaps
+from wlanlens.plots._figure import SPAN_COLOUR, TIME, escaped, gaps
 from wlanlens.plots._palette import LINES, STATIONS
 from wlanlens.plots._reduce import bucket_of
 from wlanlens.plots._rows import NONE
@@ -64,7 +64,7 @@ def rate_over_time(
                 figure.add_trace(_ticks(of, at, values, escaped(name), colour, legend=row == 1), row=row, col=1)
     figure.update_yaxes(title_text="Mbit/s", type="log", row=1, col=1)
     figure.update_yaxes(title_text="dBm", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
+    figure.update_xaxes(title_text=TIME, row=2, col=1)
     for finding in findings:
         if any(table in ("frames", "exchanges") for table, _, _ in finding.evidence):
             x0, x1 = finding.t_start_ns / 1e9, finding.t_end_ns / 1e9

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wlanlens.plots._chart import TIME, Chart, Panel, Series, drawn, need, nothing, spans, thinned
+from wlanlens.plots._chart import Chart, Panel, Series, drawn, need, nothing, spans, thinned
+from wlanlens.plots._figure import TIME
 from wlanlens.plots._palette import LINES, TRIGGERS
 from wlanlens.plots._rows import FlowKey, of_flow
 from wlanlens.registry import plot

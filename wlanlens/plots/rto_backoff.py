@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from wlanlens.formatting import times
-from wlanlens.plots._chart import TIME, Chart, Panel, Series, drawn, need, nothing, spans
+from wlanlens.plots._chart import Chart, Panel, Series, drawn, need, nothing, spans
+from wlanlens.plots._figure import TIME
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
 from wlanlens.plots._rows import FlowKey, of_flow

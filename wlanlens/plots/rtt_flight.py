@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.plots._figure import escaped, shade
+from wlanlens.plots._figure import TIME, escaped, shade
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
 from wlanlens.plots._rows import FlowKey, flow_rows
@@ -71,7 +71,7 @@ def rtt_flight(
     add(2, "receive window", window, 1, LINES["window"][0], **_coloured(step, LINES["window"][0]))
     figure.update_yaxes(title_text="seconds", type="log", row=1, col=1)
     figure.update_yaxes(title_text="bytes", rangemode="tozero", exponentformat="SI", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
+    figure.update_xaxes(title_text=TIME, row=2, col=1)
     return shade(figure, findings, key)
 
 

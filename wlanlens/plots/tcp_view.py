@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from wlanlens.detection.toolkit.ack_timestamps import SETTLED_NS, TICKS_NS, ticks_between
-from wlanlens.plots._chart import TIME, Chart, Panel, Series, drawn, need, nothing, spans, thinned
+from wlanlens.plots._chart import Chart, Panel, Series, drawn, need, nothing, spans, thinned
+from wlanlens.plots._figure import TIME
 from wlanlens.plots._palette import LINES, STAGES
 from wlanlens.plots._rows import FlowKey, of_flow
 from wlanlens.registry import plot

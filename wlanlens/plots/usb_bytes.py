@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.capture.usb import FRAME_NS, Transfers, bulk, outstanding, per_frame
-from wlanlens.plots._figure import escaped, shade
+from wlanlens.plots._figure import TIME, escaped, shade
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
 from wlanlens.plots._rows import FlowKey
@@ -57,7 +57,7 @@ def usb_bytes(
         _draw(figure, transfers, colour, max(1, most_points // 4))
     figure.update_yaxes(title_text="bytes per ms", rangemode="tozero", exponentformat="SI", row=1, col=1)
     figure.update_yaxes(title_text="outstanding transfers", rangemode="tozero", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
+    figure.update_xaxes(title_text=TIME, row=2, col=1)
     for name in sorted({t.endpoint.capture for t in shown}):
         shade(figure, findings, FlowKey(name, -1, ""))
     return figure

@@ -15,7 +15,8 @@ from wlanlens.capture.usb import (
     Transfers,
     bulk,
 )
-from wlanlens.plots._chart import TIME, Chart, Panel, Series, drawn, need, nothing, spans
+from wlanlens.plots._chart import Chart, Panel, Series, drawn, need, nothing, spans
+from wlanlens.plots._figure import TIME
 from wlanlens.plots._palette import LINES, STAGES
 from wlanlens.registry import plot
 from wlanlens.tables.columns import Array

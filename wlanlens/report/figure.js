@@ -71,7 +71,7 @@ class Figure {
       ...this.size(), margin: this.margin(), showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
-      xaxis: { ...axis, anchor: this.rows.reduce((low, row) => (row.share[0] < low.share[0] ? row : low)).y, range: this.x, title: { text: label("seconds since the start of the capture"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
+      xaxis: { ...axis, anchor: this.rows.reduce((low, row) => (row.share[0] < low.share[0] ? row : low)).y, range: this.x, title: { text: label("seconds since the start of the trace"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
       ...Object.fromEntries(this.rows.map((row) => [row.axis, { ...axis, domain: this.domain(row), range: [0, 1], ...row.look }])),
       images: [], shapes: [],
       annotations: this.rows.filter((row) => row.title).map((row) => ({
