@@ -88,7 +88,7 @@ def headline(rows: list[dict[str, Any]], found: list[Cause]) -> str:
         return f"{analysed}{failed}; no time was lost in {formatting.seconds(life_ns)} of connections."
     return (
         f"{analysed}{failed}: connections lost {formatting.share(lost_ns, life_ns)} of their {formatting.seconds(life_ns)}, "
-        f"most of it to {PLAIN[worst.name]}: {formatting.share(worst.ns, life_ns)}, the main cause in "
+        f"the largest part to {PLAIN[worst.name]}: {formatting.share(worst.ns, life_ns)}, the main cause in "
         f"{formatting.count(worst.worst_of, 'trace')}."
     )
 
