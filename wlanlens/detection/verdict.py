@@ -202,7 +202,7 @@ def _of_flow(
     if "unknown" not in stated and categories.get("unknown", 0) / 1e9 > known_s:
         # A small cause is not the answer where most of the time has none.
         unsaid = 0 if any("{losses}" in text for _, text, _ in named) else lost
-        parts.insert(0, _untold(categories["unknown"], lifetime, unsaid, repairs_ns))
+        parts.insert(0, _of_unknown_cause(categories["unknown"], lifetime, unsaid, repairs_ns))
         stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
     parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
@@ -335,7 +335,7 @@ def _one_sided(trace: Trace, which: Direction, categories: Mapping[str, int]) ->
     flow, direction = which
     subject, lifetime = trace.subject(flow, direction), sum(categories.values())
     return Verdict(
-        f"Only one direction of {subject} is in the capture ({seconds(lifetime)}), so what limited it cannot be told: "
+        f"Only one direction of {subject} is in the capture ({seconds(lifetime)}), so what limited it cannot be determined: "
         f"capture both directions, at the sender if possible.",
         capture=trace.captures[0].name if trace.captures else "",
         flow=flow,
@@ -352,14 +352,14 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
-def _untold(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str:
-    """`lost`: segments of which nothing else tells; their repair may be what cannot be told. `repairs_ns`: that part of it which was."""
+def _of_unknown_cause(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str:
+    """The time of unknown cause. `lost`: segments that the sentence does not name yet. `repairs_ns`: the part that repaired losses."""
     segments = f"{count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost"
     if lost and 2 * repairs_ns > ns:
         took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}: {segments}"
-        return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
+        return f"{took}; whether timers or duplicate ACKs repaired that cannot be determined at this tap"
     losses = f"; {segments}" if lost else ""
-    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
+    return f"what it waited for in {share(ns, lifetime)} cannot be determined at this tap{losses}"
 
 
 def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int, repairs_ns: int) -> str:
@@ -367,8 +367,8 @@ def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lo
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
-        return _untold(categories["unknown"], lifetime, lost, repairs_ns)
-    # What cannot be told may have slowed it.
+        return _of_unknown_cause(categories["unknown"], lifetime, lost, repairs_ns)
+    # Time of unknown cause may have slowed it.
     sure = not costly and categories.get("unknown", 0) < STATED_SHARE * lifetime
     if leads == set(_PATH):
         return f"nothing in this capture slowed it: the path took {time}" if sure else f"the path took {time}"
