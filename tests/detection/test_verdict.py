@@ -92,6 +92,12 @@ def test_what_cannot_be_told_may_have_slowed_it() -> None:
     assert "the path took 3 s (75 %)" in said
 
 
+def test_a_moment_of_unknown_cause_is_not_named() -> None:
+    said = causes(verdict([("transfer", 3), ("undecided", 0.01)]))
+    assert "determined" not in said
+    assert said.endswith("; nothing in this capture slowed it: the path took 3 s (100 %).")
+
+
 def test_an_idle_application_is_named() -> None:
     sentence = causes(verdict([("transfer", 1), ("idle", 3)]))
     assert sentence.endswith("took 4 s; it was application-limited for 3 s (75 %).")

@@ -199,10 +199,11 @@ def _of_flow(
         if not costly and _leads(categories) == set(_PATH):
             parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
     known_s = max([most_s, application / 1e9 if idle else 0.0, *(cost_s for cost_s, _ in explained)])
-    if "unknown" not in stated and categories.get("unknown", 0) / 1e9 > known_s:
+    unknown = categories.get("unknown", 0)
+    if "unknown" not in stated and unknown >= reasons.SHARE * lifetime and unknown / 1e9 > known_s:
         # A small cause is not the answer where most of the time has none.
         unsaid = 0 if any("{losses}" in text for _, text, _ in named) else lost
-        parts.insert(0, _of_unknown_cause(categories["unknown"], lifetime, unsaid, repairs_ns))
+        parts.insert(0, _of_unknown_cause(unknown, lifetime, unsaid, repairs_ns))
         stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
     parts += _rest(categories, stated, lifetime, "overall" if explained else "the rest")
