@@ -92,6 +92,11 @@ def test_what_cannot_be_told_may_have_slowed_it() -> None:
     assert "the path took 3 s (75 %)" in said
 
 
+def test_a_named_time_of_unknown_cause_may_have_slowed_it() -> None:
+    said = causes(verdict([("transfer", 2.85), ("undecided", 0.15)]))
+    assert said.endswith("for in 150 ms (5 %) cannot be determined at this tap; the path took 2.85 s (95 %).")
+
+
 def test_a_moment_of_unknown_cause_is_not_named() -> None:
     said = causes(verdict([("transfer", 3), ("undecided", 0.01)]))
     assert "determined" not in said

@@ -370,7 +370,7 @@ def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lo
     if leads == {"unknown"}:
         return _of_unknown_cause(categories["unknown"], lifetime, lost, repairs_ns)
     # Time of unknown cause may have slowed it.
-    sure = not costly and categories.get("unknown", 0) < STATED_SHARE * lifetime
+    sure = not costly and categories.get("unknown", 0) < reasons.SHARE * lifetime
     if leads == set(_PATH):
         return f"nothing in this capture slowed it: the path took {time}" if sure else f"the path took {time}"
     which = ledgers.PLAIN[leads.pop()]
