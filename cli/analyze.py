@@ -14,6 +14,7 @@ from . import keys
 from .fail_on import share
 from .meter import TerminalLine
 from .names import DETECTOR, complete_condition
+from .paths import OutputDirectory
 
 if TYPE_CHECKING:
     import wlanlens as wl
@@ -39,7 +40,7 @@ def _points(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("analyze")
 @click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(path_type=bytes))
-@click.option("-o", "--out", metavar="DIR", type=click.Path(), help="Output directory (default: NAME.wlanlens).")
+@click.option("-o", "--out", metavar="DIR", type=OutputDirectory(), help="Output directory (default: NAME.wlanlens).")
 @click.option("--nat", is_flag=True, help="Addresses or ports are translated between the captures.")
 @click.option("--only", metavar="CODE", type=DETECTOR, multiple=True, help="Run only this detector (repeatable).")
 @click.option(

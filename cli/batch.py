@@ -13,6 +13,7 @@ from . import config as settings
 from .console import results
 from .meter import TerminalLine
 from .names import DETECTOR
+from .paths import OutputDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ SHOWN = 10
 
 @click.command("batch")
 @click.argument("sources", nargs=-1, required=True, metavar="FOLDER|GLOB|MANIFEST...")
-@click.option("-o", "--out", metavar="DIR", type=click.Path(), required=True, help="Output directory.")
+@click.option("-o", "--out", metavar="DIR", type=OutputDirectory(), required=True, help="Output directory.")
 @click.option(
     "--pattern",
     metavar="TEXT",

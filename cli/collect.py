@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from .paths import OutputDirectory
+
 
 @click.command("collect")
 @click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=click.Path())
-@click.option("-o", "--out", metavar="FLEET", type=click.Path(), required=True, help="Output directory.")
+@click.option("-o", "--out", metavar="FLEET", type=OutputDirectory(), required=True, help="Output directory.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 def command(directories: tuple[str, ...], out: str, quiet: bool) -> None:
     """Collect the runs of DIR: directories of `wlanlens batch`, analysed directories, or folders with such.

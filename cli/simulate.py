@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wlanlens.formatting import printable
+from wlanlens.formatting import count, printable
 
 from .meter import Meter
 from .names import SCENARIO, complete_setting
+from .paths import OutputDirectory
 
 if TYPE_CHECKING:
     from wlanlens.simulation.parameter_sweep import Job
@@ -33,7 +34,11 @@ TOML_BYTES = 1 << 20
     help="TOML file with scenario and parameters.",
 )
 @click.option(
-    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Output directory (default: NAME.simulated)."
+    "-o",
+    "--out",
+    metavar="DIR",
+    type=OutputDirectory(path_type=Path),
+    help="Output directory (default: NAME.simulated).",
 )
 @click.option(
     "--seed", metavar="N", type=int, default=None, help="Random seed (default 1); the same seed gives the same bytes."
@@ -135,7 +140,7 @@ def command(
         for point, capture in run.captures.items():
             click.echo(f"{point:8}  {capture}")
         if not no_truth:
-            click.echo(f"truth     {folder / 'truth.json'}: {len(run.truth)} expected findings")
+            click.echo(f"truth     {folder / 'truth.json'}: {count(len(run.truth), 'expected finding')}")
     return 0
 
 

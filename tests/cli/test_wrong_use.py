@@ -41,6 +41,8 @@ FOUR = samples()["usb_ack_holding"]
         (["evidence", "out", "spurious_timeout"], "number findings from 1"),
         (["batch", MIXED, "-o", "out", "-j", "x"], "'x' is not a whole number"),
         (["compare", "a", "--side", "b"], "NAME=DIR,DIR..."),
+        (["analyze", MIXED, "-o", ""], "the name of the directory is empty"),
+        (["simulate", "-s", "clean_link", "-o", ""], "the name of the directory is empty"),
         (["show", MIXED, "0"], "numbered from 1"),
         (["show", MIXED, "99999"], "no packet 99999"),
         (["query", MIXED], "'SQL'"),
