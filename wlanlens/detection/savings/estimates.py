@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 #: An estimate in seconds and what it assumes; None where it is not defined.
 Estimate = tuple[float, str] | None
 
-_SETBACK = "The transfer would have gone on at its rate before and after, and nothing else would have stopped it."
+_SETBACK = "The transfer would have continued at the rate that it had before and after, and nothing else would have stopped it."
 _SENDER_NOTICES = (
     "The ACKs would have been as late, but the sender would have retransmitted nothing and kept its window."
 )
 _SHORT_TIMER = "The timer would have been as short as before the idle time, and the same packets would have been lost."
-_NO_LOSS = (
-    "None of these packets would have been lost, and the transfer would have gone on at its rate before and after."
-)
+_NO_LOSS = "None of these packets would have been lost, and the transfer would have continued at the rate that it had before and after."
 _PATH_RATE = "The path would have carried the data at the rate that the spacing of the ACKs shows, without losses."
-_READER = "The receiver would have read all the time, and the transfer would have gone on at its rate before and after."
+_READER = "The receiver would have read all the time, and the transfer would have continued at the rate that it had before and after."
 _COST = "Nothing else would have become the limit, and the lost time would have been used in full."
 _AIR_FULL = "The air would have carried the same packets, each at the best rate."
 _AIR_SHARED = "The transfer would have used this airtime as far as it used the rest."
