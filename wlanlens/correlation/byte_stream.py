@@ -64,8 +64,8 @@ class ByteStreams:
         self._nth[self._sent] = np.arange(len(self.rows))
         # ACKs rise along a stream: in this order, sorting them only merges runs.
         place = np.cumsum(has_ack) - 1
-        self._asking = self._sent[has_ack[self._sent]]
-        self._asked = self._asked[place[self._asking]]
+        self._asking: Array = self._sent[has_ack[self._sent]]
+        self._asked: Array = self._asked[place[self._asking]]
 
     def _place(self, seq: Array, ack: Array, has_ack: Array, length: Array, in_time: Array) -> None:
         """Unwrap the numbers: a connection's data in one direction with the ACKs of the other."""
