@@ -120,7 +120,7 @@ def test_values_of_a_sweep() -> None:
     for bad in ("", "5..1", "1..2:0", "a..b", "0..1e30", "1..nan", "0..inf:1", "1..2:-1"):
         with pytest.raises(WlanlensError, match=r"for example"):
             parameter_sweep.values(bad)
-    with pytest.raises(WlanlensError, match="no seeds"):
+    with pytest.raises(WlanlensError, match="no list of seeds"):
         parameter_sweep.seeds("x")
 
 

@@ -279,7 +279,9 @@ impl Connection {
                 if s.start < me.end || me.view.is_some() || me.may_be_unseen() {
                     me.sent_before_at = me.sent_at;
                     me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
-                    me.note_stall(t);
+                    if let Some(sent) = me.sent_at.filter(|_| me.view.is_some()) {
+                        me.stall.passes(t, sent, me.sent_before_at);
+                    }
                 }
                 sent = Some(me.on_send(&s, out));
                 me.previous_packet = Some(t);

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use super::kinds::{Phase, State};
-use super::send::Sent;
 use super::seq::newer;
 
 /// An ACK that has passed the tap.
@@ -75,11 +74,11 @@ impl SenderView {
         view
     }
 
-    /// A segment with new bytes passes the tap, so long after the one before.
-    pub fn note_segment(&mut self, s: &Sent, silent: i64) {
+    /// A segment with new bytes passes the tap, so long after the one before. `more`: as in `Sent`.
+    pub fn note_segment(&mut self, len: i64, tsval: Option<u32>, more: bool, silent: i64) {
         self.pace = if self.has_more() { silent } else { self.pace };
-        (self.len, self.tsval, self.more) = (i64::from(s.len), s.tsval, s.more);
-        self.pushes |= s.len > 0 && !s.more;
+        (self.len, self.tsval, self.more) = (len, tsval, more);
+        self.pushes |= len > 0 && !more;
     }
 
     /// After the latest segment it had more data: its application was not idle.

@@ -251,7 +251,8 @@ impl SenderState {
         if !first {
             view.len = view.len.max(i64::from(s.len));
         } else {
-            view.note_segment(s, s.t - self.tally.last_send.unwrap_or(s.t));
+            let silent = s.t - self.tally.last_send.unwrap_or(s.t);
+            view.note_segment(i64::from(s.len), s.tsval, s.more, silent);
             let flight = self.end - view.una;
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.leave_slow_start(s.t, flight, view.flight_max, trip);

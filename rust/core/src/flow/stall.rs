@@ -1,6 +1,5 @@
 //! A queue that stands still keeps what the sender sends: behind it, the sender's timestamps show what it did meanwhile.
 
-use super::sender_state::SenderState;
 use super::timer::LEAST_TIMEOUT_NS;
 
 /// How late the sender's packets pass, beyond its earliest ones.
@@ -20,6 +19,12 @@ pub struct Stall {
 }
 
 impl Stall {
+    /// A packet passes at `t` that was sent at this time, and the one before it at that, by the sender's own clock and the fastest path.
+    pub fn passes(&mut self, t: i64, sent: i64, before: Option<i64>) {
+        self.spell = self.spell.filter(|(_, until)| before.is_none_or(|before| before < *until));
+        self.note(t, t - sent);
+    }
+
     /// A packet passes at `t`, late by `by`. In slow start a queue grows by half of the time at most (RFC 5681 section 3.1): one that grows
     /// by more than two thirds of it stands still.
     fn note(&mut self, t: i64, by: i64) {
@@ -36,22 +41,12 @@ impl Stall {
     pub fn is_open(&self) -> bool {
         self.spell.is_some()
     }
-}
 
-impl SenderState {
-    /// Data passes at `t`.
-    pub fn note_stall(&mut self, t: i64) {
-        let Some(sent) = self.sent_at.filter(|_| self.view.is_some()) else { return };
-        let before = self.sent_before_at;
-        self.stall.spell = self.stall.spell.filter(|(_, until)| before.is_none_or(|before| before < *until));
-        self.stall.note(t, t - sent);
-    }
-
-    /// Since when it had sent nothing; by the tap since `from`. What leaves a queue that stood still passes closer together than it was
-    /// sent; on a path that has become longer it does not.
-    pub fn stalled_from(&self, t: i64, from: i64) -> i64 {
-        let spell = self.stall.spell.zip(self.sent_before_at.zip(self.sent_at));
-        spell
+    /// Since when the sender had sent nothing before what passes at `t`; by the tap since `from`. `sent`: when it sent the two latest
+    /// packets. What leaves a queue that stood still passes closer together than it was sent; on a path that has become longer it does not.
+    pub fn silent_from(&self, t: i64, from: i64, sent: Option<(i64, i64)>) -> i64 {
+        self.spell
+            .zip(sent)
             .filter(|(_, (before, sent))| t - from < (sent - before) / 2)
             .map_or(from, |((since, _), (before, _))| before.max(since).min(from))
     }
