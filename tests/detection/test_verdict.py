@@ -94,12 +94,12 @@ def test_what_cannot_be_told_may_have_slowed_it() -> None:
 
 def test_a_named_time_of_unknown_cause_may_have_slowed_it() -> None:
     said = causes(verdict([("transfer", 2.85), ("undecided", 0.15)]))
-    assert said.endswith("for in 150 ms (5 %) cannot be determined at this tap; the path took 2.85 s (95 %).")
+    assert said.endswith("for in 150 ms (5 %) cannot be told at this tap; the path took 2.85 s (95 %).")
 
 
 def test_a_moment_of_unknown_cause_is_not_named() -> None:
     said = causes(verdict([("transfer", 3), ("undecided", 0.01)]))
-    assert "determined" not in said
+    assert "cannot be told" not in said
     assert said.endswith("; nothing in this capture slowed it: the path took 3 s (100 %).")
 
 
@@ -322,7 +322,7 @@ def test_losses_of_which_the_repair_is_undecided_are_named() -> None:
         sentence = verdict(states, findings=(part,)).sentence
         assert ("packet loss took 2 s (29 %): 8 segments were lost; whether timers or" in sentence) == named
         assert (
-            "what it waited for in 3 s (43 %) cannot be determined at this tap; 8 segments were lost" in sentence
+            "what it waited for in 3 s (43 %) cannot be told at this tap; 8 segments were lost" in sentence
         ) != named
 
 

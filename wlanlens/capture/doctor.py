@@ -231,9 +231,7 @@ def _start(facts: CaptureFacts) -> Found:
 def _directions(facts: CaptureFacts) -> Found:
     if not facts.one_sided:
         return _good_of_tcp(facts, "Connections with data were captured in both directions.")
-    said = (
-        f"{count(facts.one_sided, 'connection')} with data in one direction only: what limited it cannot be determined."
-    )
+    said = f"{count(facts.one_sided, 'connection')} with data in one direction only: what limited it cannot be told."
     return "better", said, command("sender", facts.transfer)
 
 

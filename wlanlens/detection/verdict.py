@@ -336,7 +336,7 @@ def _one_sided(trace: Trace, which: Direction, categories: Mapping[str, int]) ->
     flow, direction = which
     subject, lifetime = trace.subject(flow, direction), sum(categories.values())
     return Verdict(
-        f"Only one direction of {subject} is in the capture ({seconds(lifetime)}), so what limited it cannot be determined: "
+        f"Only one direction of {subject} is in the capture ({seconds(lifetime)}), so what limited it cannot be told: "
         f"capture both directions, at the sender if possible.",
         capture=trace.captures[0].name if trace.captures else "",
         flow=flow,
@@ -358,9 +358,9 @@ def _of_unknown_cause(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str
     segments = f"{count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost"
     if lost and 2 * repairs_ns > ns:
         took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}: {segments}"
-        return f"{took}; whether timers or duplicate ACKs repaired that cannot be determined at this tap"
+        return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
     losses = f"; {segments}" if lost else ""
-    return f"what it waited for in {share(ns, lifetime)} cannot be determined at this tap{losses}"
+    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
 
 
 def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int, repairs_ns: int) -> str:
