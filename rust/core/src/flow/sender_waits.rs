@@ -152,6 +152,7 @@ impl SenderState {
         if unread || self.last_ack.is_some_and(|a| !answer.contains(&(s.t - a))) {
             timeline.retract_stall();
         }
+        let last = self.tally.last_send.unwrap_or(s.t);
         let first = what == Transmission::First;
         let empty = s.start == self.una && view.len > 0;
         let mut idle = 0;
@@ -174,7 +175,6 @@ impl SenderState {
                 let sure =
                     self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.sent_nothing();
                 let all = echo.is_some() || self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
-                let last = self.tally.last_send.unwrap_or(s.t);
                 let paced = view.is_paced(s.t - last);
                 let state = match paced {
                     true if sure => State::Transfer,
@@ -251,8 +251,7 @@ impl SenderState {
         if !first {
             view.len = view.len.max(i64::from(s.len));
         } else {
-            let silent = s.t - self.tally.last_send.unwrap_or(s.t);
-            view.note_segment(i64::from(s.len), s.tsval, s.more, silent);
+            view.note_segment(i64::from(s.len), s.tsval, s.more, s.t - last);
             let flight = self.end - view.una;
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.leave_slow_start(s.t, flight, view.flight_max, trip);

@@ -54,14 +54,13 @@ impl Air {
 
     /// Pass on the frames that wait. `flow_of`: the connection in a row of the packets' block; `track`: beyond their own rows.
     pub fn pass_on(&mut self, flow_of: impl Fn(usize) -> Option<FlowId>, track: bool) {
-        for Waiting { frame, start_ns, .. } in &mut self.waiting {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for Waiting { frame, start_ns, .. } in &mut waiting {
             self.timing.observe(frame, self.frames.len());
             self.frames.push(frame, *start_ns);
-            for (row, ifs_ns) in self.timing.settled() {
-                self.frames.set_ifs(row, ifs_ns);
-            }
+            self.settle();
         }
-        for Waiting { frame, body, flow, start_ns } in self.waiting.drain(..).filter(|_| track) {
+        for Waiting { frame, body, flow, start_ns } in waiting.drain(..).filter(|_| track) {
             let body = &self.bodies[body];
             let flow = match flow {
                 LastFlow::Known(flow) => flow,
@@ -71,6 +70,7 @@ impl Air {
             self.networks.observe(&frame, body, start_ns);
         }
         self.bodies.clear();
+        self.waiting = waiting;
     }
 
     /// Set values that became known after their rows were pushed.

@@ -110,17 +110,18 @@ fn the_sequence_number_of_a_pure_ack_shows_what_was_sent() {
     assert_eq!(s.run().resends().iter().map(|r| r.1).collect::<Vec<_>>(), [Some(false)]);
 }
 
+/// `begun`, and 40 segments, so that the counter is known to be the flow's own.
+fn steady() -> Script {
+    let mut s = begun(true);
+    for n in 10..50 {
+        s.data(30.0 + f64::from(n), n);
+        s.ack(30.1 + f64::from(n), n + 1);
+    }
+    s
+}
+
 #[test]
 fn a_skipped_id_shows_lost_data_only_if_the_sender_had_nothing_else_to_send() {
-    // 40 segments, so that the counter is known to be the flow's own.
-    let steady = || {
-        let mut s = begun(true);
-        for n in 10..50 {
-            s.data(30.0 + f64::from(n), n);
-            s.ack(30.1 + f64::from(n), n + 1);
-        }
-        s
-    };
     let mut lost = steady();
     lost.data(400.0, 50);
     lost.sent(1);
@@ -143,11 +144,7 @@ fn a_skipped_id_shows_lost_data_only_if_the_sender_had_nothing_else_to_send() {
 #[test]
 fn with_sack_a_probe_repeats_a_lone_segment_before_a_timer_does() {
     let after = |ms: f64| {
-        let mut s = begun(true);
-        for n in 10..50 {
-            s.data(30.0 + f64::from(n), n);
-            s.ack(30.1 + f64::from(n), n + 1);
-        }
+        let mut s = steady();
         s.data(79.0 + ms, 50);
         s.sent(1);
         s.ack(79.1 + ms, 51);

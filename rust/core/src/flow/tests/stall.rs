@@ -10,15 +10,20 @@ fn stamped(s: &mut Script, ms: u32, n: u32, sent_ms: u32, echo_ms: u32, acked: u
     s.stamp(9000 + ms, 1000 + sent_ms);
 }
 
-/// A segment every 5 ms, each sent 10 ms before; then two that `late_ms` keeps longer on their way, and the copy of the timer, sent 200 ms
-/// after them, which comes right after them.
-fn after_a_stall(late_ms: u32) -> Tables {
+/// 60 segments, one every 5 ms, each sent 10 ms before.
+fn steady() -> Script {
     let mut s = Script::between(true, 0.1);
     s.stamp(1010, 9000);
     for n in 0..60 {
         let ms = 30 + 5 * n;
         stamped(&mut s, ms, n, ms - 10, ms - 20, n + 1);
     }
+    s
+}
+
+/// Then two segments that a queue keeps `late_ms` longer, and the copy of the timer, sent 200 ms after them, which comes right after them.
+fn after_a_stall(late_ms: u32) -> Tables {
+    let mut s = steady();
     let end = 330 + late_ms;
     stamped(&mut s, end, 60, 320, 310, 61);
     stamped(&mut s, end + 1, 61, 325, 315, 62);
@@ -45,12 +50,7 @@ fn a_timer_expires_in_a_silence_of_the_tap() {
 
 #[test]
 fn a_path_that_has_become_longer_is_no_queue() {
-    let mut s = Script::between(true, 0.1);
-    s.stamp(1010, 9000);
-    for n in 0..60 {
-        let ms = 30 + 5 * n;
-        stamped(&mut s, ms, n, ms - 10, ms - 20, n + 1);
-    }
+    let mut s = steady();
     // What was sent since 320 ms is 500 ms longer on its way; so is the copy that the timer sent 200 ms after the latest segment.
     stamped(&mut s, 830, 60, 320, 310, 61);
     stamped(&mut s, 835, 61, 325, 315, 62);
