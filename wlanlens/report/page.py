@@ -80,7 +80,8 @@ def write(
     plotly_script.begin_packing()
     made = page_figures(trace, findings, ledger, about, air)
     books, views, frames, transfers = made.books, made.views, made.frames, made.transfers
-    inside, files = _stow(made.packed, beside or _next_to(out_path))
+    packed = made.packed
+    inside, files = _stow(packed, beside or _next_to(out_path))
     drawn = layers.page(trace, made.journeys, files, str(analysis_dir))
 
     shown = made.first(context.MOST_BARS)
@@ -106,7 +107,7 @@ def write(
         policy=policy([digest(script), plotly.source], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(plotly.packed) if made.packed else "",  # noqa: S704  base64
+        plotly=Markup(plotly.packed) if packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,

@@ -114,8 +114,10 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """
     f = facts.frames
     cell = facts.world.cell
+    if cell is None:
+        return
     end = numbers(f["t_end_ns"])
-    spells = [_spells_ns(one.fades_s, int(end.max())) for one in (cell.stations if cell is not None else ())]
+    spells = [_spells_ns(one.fades_s, int(end.max())) for one in cell.stations]
     if not any(spells):
         return
     station, receiver = numbers(f["station"]), numbers(f["to"])
@@ -130,7 +132,7 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
             inside |= (a.end_ns >= start) & (a.end_ns < stop)
         outside = float(a.bad[mine & ~inside].mean()) if (mine & ~inside).any() else 0.0
         usual = 2 * sum(stop - start for start, stop in fades) >= end.max()
-        weak = cell is not None and cell.stations[s].signal_dbm - cell.noise_dbm < _DROP_DB
+        weak = cell.stations[s].signal_dbm - cell.noise_dbm < _DROP_DB
         hit = end[by_fade & ((station == s) | (receiver == s))]
         for start, stop in fades:
             low = own[(own >= start) & (own < stop)]
