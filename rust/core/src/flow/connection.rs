@@ -212,7 +212,7 @@ impl Connection {
             None if !sends => (State::Idle, None),
             _ => wait_state(h, handshake_done, t),
         };
-        if let (Some(a), false) = (&ack, peer.start_over) {
+        if let (Some(a), false) = (&ack, peer.slow_start.over) {
             if a.ack > peer.una && peer.una > 0 && peer.view.is_none() {
                 peer.count_start_ack(t, a.ack - peer.una);
             }

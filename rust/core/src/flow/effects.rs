@@ -6,6 +6,7 @@ use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Recovery, SenderState, Timeout};
+use super::slow_start::Outstanding;
 use super::trigger::by_timer;
 use crate::limits;
 
@@ -43,7 +44,7 @@ impl SenderState {
             return self.after_first(s, o.transmission, row, out);
         }
         // A lost SYN leaves the windows as they are at first (RFC 6298 section 5.7).
-        self.start_over |= s.start > 0;
+        self.slow_start.over |= s.start > 0;
         self.note_gap(t);
         self.last_resend = Some(t);
         self.tally.retransmissions += 1;
@@ -141,7 +142,7 @@ impl SenderState {
     /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
         if self.view.is_none() {
-            self.leave_slow_start(s.t, self.flight(), self.tally.flight_max, self.timer.srtt());
+            self.follow_slow_start(s.t, self.flight(), self.timer.srtt());
         }
         let outstanding = self.head_sent != Some(s.t);
         if what == Transmission::First && (outstanding || self.len_before == self.segment) {
@@ -189,38 +190,27 @@ impl SenderState {
         }
     }
 
-    /// An ACK of `acked` new bytes comes at `t`. In slow start each ACK releases a segment more than it covers (RFC 5681 section 3.1). If
-    /// the ACKs of a round trip, two at least, released one more together, the window grows as in congestion avoidance. What an ACK
-    /// released may leave the host after the next ACK: it is counted after a silence, a quarter of a round trip.
+    /// An ACK of `acked` new bytes comes at `t`. What it released may leave the host after the next ACK: it is counted after a silence,
+    /// a quarter of a round trip.
     #[cold]
     pub fn count_start_ack(&mut self, t: i64, acked: i64) {
-        let (acks, covered, end) = self.start_acks;
         let silent = self.timer.srtt().is_some_and(|srtt| self.last_send.is_some_and(|last| t - last > srtt / 4));
-        if silent || acks == 0 {
-            let (sent, mss) = (self.end - end, self.mss());
-            let room = self.window.is_none_or(|w| self.flight() + mss <= i64::from(w));
-            self.start_over |= acks >= 2 && room && (covered..=covered + mss).contains(&sent);
-            self.start_acks = (1, acked, self.end);
-        } else {
-            self.start_acks = (acks + 1, covered + acked, end);
-        }
+        let room = self.window.is_none_or(|w| self.flight() + self.mss() <= i64::from(w));
+        self.slow_start.acked(acked, self.end, self.mss(), silent, room);
     }
 
-    /// Slow start is over with the first loss, or when a round trip passes without a larger flight. It adds a segment for each ACK, and
-    /// so two in a round trip of four (RFC 5681 section 3.1): one less is congestion avoidance. `most`: the largest flight before.
-    pub fn leave_slow_start(&mut self, t: i64, flight: i64, most: i64, trip: Option<i64>) {
-        let grows = flight > most;
-        if grows {
-            self.grown = Some(t);
-        }
-        let Some(trip) = trip else { return };
-        let (since, before) = self.flight_before;
-        if !self.start_over && t - since > trip {
-            let most = flight.max(most);
-            self.start_over = before >= 4 * self.mss() && most < before + 2 * self.mss();
-            self.flight_before = (t, most);
-        }
-        self.start_over |= !grows && self.grown.is_some_and(|grown| (t - grown) / 2 > trip);
+    /// Of new data: is the sender in slow start?
+    pub fn follow_slow_start(&mut self, t: i64, bytes: i64, trip: Option<i64>) {
+        let open = matches!(self.phase, Phase::Open | Phase::Disorder);
+        self.slow_start.sends(Outstanding {
+            t,
+            bytes,
+            end: self.end,
+            mss: self.mss(),
+            trip,
+            open,
+            last_resend: self.last_resend,
+        });
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).

@@ -38,6 +38,7 @@ mod sender_view;
 mod sender_waits;
 pub mod sent_ranges;
 mod seq;
+mod slow_start;
 mod spurious;
 mod stall;
 mod tap;

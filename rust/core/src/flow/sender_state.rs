@@ -11,6 +11,7 @@ use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
 use super::seq::SeqSpace;
+use super::slow_start::SlowStart;
 use super::spurious::Pending;
 use super::stall::Stall;
 use super::timer::Timer;
@@ -199,8 +200,7 @@ pub struct SenderState {
     /// Another connection shows that the tap is at this host.
     pub at_host: bool,
     pub answered: bool,
-    /// Slow start has ended.
-    pub start_over: bool,
+    pub slow_start: SlowStart,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
     /// The latest round trips found a queue; the latest one found one.
@@ -310,12 +310,6 @@ pub struct SenderState {
     pub pair_loop: i64,
     /// The place of this host in `HostQueues`.
     pub host: u16,
-    /// When the flight last reached a new maximum.
-    pub grown: Option<i64>,
-    /// In slow start: a time of the latest round trip, and the largest flight then.
-    pub flight_before: (i64, i64),
-    /// In slow start: ACKs of new data since a time, the bytes that they covered, and `end` then.
-    pub start_acks: (u32, i64, i64),
     /// ACK number and window of this sender's latest packet, as it sent them.
     pub stated: Option<(u32, u16)>,
     /// Its latest TSval and TSecr.

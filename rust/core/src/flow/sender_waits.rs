@@ -53,7 +53,7 @@ impl SenderState {
     pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
         // What follows an own packet tells nothing of the time before that.
         let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
-        let state = if self.start_over { State::Transfer } else { State::SlowStart };
+        let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
         timeline.was_under_way(self.last_advance.unwrap_or(s.t), state);
         if s.start != self.una {
             return;
@@ -254,7 +254,7 @@ impl SenderState {
             view.note_segment(i64::from(s.len), s.tsval, s.more, s.t - last);
             let flight = self.end - view.una;
             let trip = view.round_trip().or_else(|| self.round_trip());
-            self.leave_slow_start(s.t, flight, view.flight_max, trip);
+            self.follow_slow_start(s.t, flight, trip);
             view.flight_max = view.flight_max.max(flight);
             view.flight = flight;
         }

@@ -5,6 +5,8 @@
 pub struct Undo {
     /// Timestamp of the first retransmission.
     pub first_tsval: Option<u32>,
+    /// Before the first retransmission it was in slow start.
+    pub in_slow_start: bool,
     /// Everything below it was acknowledged before the first retransmission.
     pub marker: i64,
     /// Retransmissions that no DSACK has reported; None before the first.

@@ -19,7 +19,8 @@ impl SenderState {
             let first_tsval = self.undo.first_tsval.filter(|_| again);
             let doubted = self.undo.unconfirmed;
             let unreported = (outstanding > 0).then_some(outstanding);
-            self.undo = Undo { marker: self.una, unreported, first_tsval, doubted, ..Undo::default() };
+            let in_slow_start = if again { self.undo.in_slow_start } else { !self.slow_start.over };
+            self.undo = Undo { in_slow_start, marker: self.una, unreported, first_tsval, doubted, ..Undo::default() };
         }
         let u = &mut self.undo;
         u.first_tsval = u.first_tsval.or(s.tsval);
@@ -81,6 +82,7 @@ impl SenderState {
         let outstanding = self.pending.iter().any(|p| p.covered.is_none() && p.end > self.una);
         if older && !outstanding {
             self.undo.first_tsval = None;
+            self.resume_slow_start(a.t);
         }
         older && !outstanding
     }
@@ -104,7 +106,14 @@ impl SenderState {
             };
             if self.end - self.undo.sent_end >= waits {
                 self.undo.tentative = None;
+                self.resume_slow_start(self.undo.at);
             }
+        }
+    }
+
+    fn resume_slow_start(&mut self, t: i64) {
+        if self.undo.in_slow_start {
+            self.slow_start.resume(t);
         }
     }
 

@@ -64,7 +64,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         _ if h.window == Some(0) => (State::ZeroWindow, None),
         _ if h.una <= 1 && h.syn_lost && flight <= h.mss() => (State::SlowStart, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
-        _ if !h.start_over => (State::SlowStart, None),
+        _ if !h.slow_start.over => (State::SlowStart, None),
         _ => (State::Transfer, None),
     }
 }

@@ -12,6 +12,7 @@ mod proofs;
 mod queued;
 mod reports;
 mod scripted;
+mod slow_start;
 mod small_segments;
 mod stall;
 mod timers;

@@ -1,0 +1,41 @@
+//! Slow start that goes on after a recovery.
+
+use super::*;
+
+/// Time in slow start, ms: of a sender that repaired a loss, and whose round trips of 20 ms then have so many segments.
+fn slow_start_ms(flights: &[u32]) -> i64 {
+    let mut s = Script::new(false);
+    s.flight(30.0, 0..4);
+    for n in 0..3 {
+        s.ack(50.0 + f64::from(n), 0);
+    }
+    s.data(52.1, 0);
+    s.ack(72.1, 4);
+    let (mut next, mut t, mut before) = (4, 72.2, 0);
+    for n in flights.iter().copied() {
+        // The ACKs of the round trip before release the segments of this one.
+        let first = next - before;
+        let mut acked = 0;
+        for k in 0..n {
+            let at = t + 0.1 * f64::from(k);
+            let released_by = before.min(k * before / n + 1);
+            if released_by > acked {
+                s.ack(at, first + released_by);
+                acked = released_by;
+            }
+            s.data(at + 0.05, next + k);
+        }
+        (next, t, before) = (next + n, t + 20.0, n);
+    }
+    s.run().time_in("slow_start") / MS
+}
+
+#[test]
+fn a_window_that_doubles_again_is_slow_start() {
+    let before = slow_start_ms(&[4, 5, 6, 7]);
+    assert!(slow_start_ms(&[4, 8, 16, 32]) >= before + 35);
+    // An application that writes again sends more than twice as much at once.
+    assert!(slow_start_ms(&[4, 4, 20, 20]) <= before + 10);
+    // The window had been as large before.
+    assert_eq!(slow_start_ms(&[8, 4, 8, 8]), before);
+}
