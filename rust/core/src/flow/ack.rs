@@ -88,7 +88,7 @@ const SMALL_BYTES: i64 = 100;
 const LARGEST_WINDOW: i64 = 1 << 20;
 
 /// Segments sent closer together than this are one burst: a scheduler tick, below any RTT of interest.
-const BURST_GAP_NS: i64 = 1_000_000;
+pub const BURST_GAP_NS: i64 = 1_000_000;
 
 /// Duplicate ACKs that cause a fast retransmission (RFC 5681 section 3.2).
 pub const DUPACK_THRESHOLD: u16 = 3;

@@ -133,7 +133,11 @@ impl SenderState {
     fn commit_intervals(&mut self, t: i64, out: &mut Out<'_>) {
         let asked = self.repair_since(t);
         let lone = self.view.as_ref().is_some_and(|view| view.lone.is_some());
-        let held = lone || self.stall.is_open() || self.first_delayed.is_some() || self.kept_back.is_some();
+        let held = lone
+            || self.burst.is_some()
+            || self.stall.is_open()
+            || self.first_delayed.is_some()
+            || self.kept_back.is_some();
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, held, out.intervals, out.flow, self.reverse);
         }

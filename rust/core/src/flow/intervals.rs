@@ -177,6 +177,13 @@ impl Timeline {
         self.rename(since, State::WindowLimited, State::Transfer);
     }
 
+    /// The sender had sent as much as the window allows, and its line passed that only now.
+    pub fn was_at_window(&mut self, since: i64) {
+        for state in [State::SlowStart, State::Transfer] {
+            self.rename(since, state, State::WindowLimited);
+        }
+    }
+
     /// Since its last transmission the sender was silent for so long that its timer may have expired: what it waited for is not known.
     pub fn doubt_since(&mut self, since: i64) {
         for state in LIMITED.into_iter().chain([State::FullPath, State::FastRecovery, State::LossRecovery]) {

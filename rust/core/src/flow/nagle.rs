@@ -1,6 +1,6 @@
 //! Writes that a sender keeps back while the receiver delays the ACK of a small segment: Nagle's algorithm (RFC 1122 section 4.2.3.4).
 
-use super::ack::{AckKind, AckOutcome};
+use super::ack::{AckKind, AckOutcome, BURST_GAP_NS};
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::State;
 use super::send::Sent;
@@ -19,6 +19,19 @@ impl SenderState {
         };
         self.write_most = self.write_most.max(self.write);
         self.note_kept_back(s, timeline);
+        self.note_burst(s, timeline);
+    }
+
+    /// At its tap new bytes pass right after the latest ones, and no ACK came between: it sent all at once, and its line passes them one
+    /// by one. If they fill the window, that was the limit since the first.
+    #[inline]
+    fn note_burst(&mut self, s: &Sent, timeline: &mut Timeline) {
+        let before = self.tally.last_send.filter(|last| s.t - last <= BURST_GAP_NS && self.last_ack <= Some(*last));
+        self.burst = before.filter(|_| self.view.is_none()).map(|last| self.burst.unwrap_or(last));
+        let fills = || self.window.is_some_and(|w| self.flight() + self.mss() > i64::from(w));
+        if let Some(since) = self.burst.filter(|_| fills()) {
+            timeline.was_at_window(since);
+        }
     }
 
     /// Nagle's algorithm keeps back what is not a full segment until all is acknowledged: a segment that no ACK released and no write fills

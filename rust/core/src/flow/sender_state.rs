@@ -297,6 +297,8 @@ pub struct SenderState {
     /// Bytes of the present burst that met nothing outstanding, 0 for none, and of the largest one.
     pub write: i64,
     pub write_most: i64,
+    /// When a burst began that may go on.
+    pub burst: Option<i64>,
     pub kept_back: Option<KeptBack>,
     /// The receiver seems to have delayed an ACK of one segment, as the next one was lost: that ACK, the time since when it was, and what
     /// the sender waited for before.
