@@ -13,6 +13,7 @@ use super::sender_view::{Lone, SenderView};
 use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::trigger::REACTION_SLACK_NS;
+use super::wait_state::pace_of;
 
 /// Two clocks differ by one part of so many at most (IEEE 802.3 clause 22.2.2.1: 100 ppm each).
 const CLOCK_ERROR: i64 = 5_000;
@@ -236,7 +237,8 @@ impl SenderState {
             let floor = least.map(|least| loop_ns.min(self.pair_loop) + least);
             let head = if view.una < s.start { self.passed_at(view.una) } else { None };
             if let Some(sent) = self.passed_at(view.una - 1) {
-                self.note_path(s.t, sent, head, floor);
+                let pace = pace_of(self.mss(), s.t - sent, self.end - view.una);
+                self.note_path(s.t, sent, pace, head, floor);
             }
         }
         if let (Some(last), true) = (self.tally.last_send, first) {

@@ -108,6 +108,11 @@ pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
     h.last_ack.is_some_and(|ack| t - ack <= h.reaction.unwrap_or(0).saturating_mul(2).saturating_add(wait))
 }
 
+/// The time that a path takes for `bytes`, if it passes the outstanding ones in a round trip.
+pub fn pace_of(bytes: i64, trip: i64, outstanding: i64) -> i64 {
+    (trip as f64 * bytes as f64 / outstanding.max(bytes).max(1) as f64) as i64
+}
+
 impl SenderState {
     /// From an ACK at the tap to what it causes its sender to send, at most: two round trips are never quite alike.
     #[inline]
@@ -138,7 +143,9 @@ impl SenderState {
             } else {
                 // A path that has delivered the original may hold its copy yet.
                 let copy = (self.copies_on_path > 0).then_some(self.latest_copy);
-                self.note_path(t, sent, self.scoreboard.front().map(|r| r.t_last).or(copy), floor);
+                let head = self.scoreboard.front().map(|r| r.t_last);
+                let pace = head.map_or(0, |_| pace_of(o.acked, t - sent, self.flight() + o.acked));
+                self.note_path(t, sent, pace, head.or(copy), floor);
             }
         } else if o.kind == AckKind::Duplicate && self.copies_on_path > 0 {
             // It may answer a copy of bytes that had arrived.
@@ -149,7 +156,7 @@ impl SenderState {
             let mut runs = self.scoreboard.range(arrived - 1, self.end).map(|r| r.t_last);
             if let (Some(sent), head) = (runs.next(), runs.next()) {
                 drop(runs);
-                self.note_path(t, sent, head, floor);
+                self.note_path(t, sent, pace_of(self.mss(), t - sent, self.flight()), head, floor);
             }
         }
     }
@@ -158,14 +165,16 @@ impl SenderState {
     ///
     /// What left a link when that ACK was caused is acknowledged by now, and what the sender has sent since then is not there yet. So the
     /// path held data at that time if some is outstanding for longer than the least round trip. It is full while that is so until an
-    /// answer to the first data after a pause is back: more data could not have been sent faster.
+    /// answer to the first data after a pause is back: more data could not have been sent faster. `pace`: the path takes that long for what
+    /// was acknowledged.
     #[inline]
-    pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
+    pub fn note_path(&mut self, t: i64, sent: i64, pace: i64, head: Option<i64>, floor: Option<i64>) {
         let Some(floor) = floor else { return };
         // Two round trips in a row: one late ACK may be a delayed one.
         let late = t - sent - floor > floor / 2;
-        // Two round trips are never quite alike.
-        let empty = head.is_none_or(|head| t - head <= floor + floor / 4);
+        // The head leaves as much later as it was sent, or as the path passes what is ahead. Two round trips are never quite alike.
+        let on_way = |head: i64| t - head <= floor + floor / 4 - pace.min(head - sent).clamp(0, floor);
+        let empty = head.is_none_or(on_way);
         // A queue that holds none of its data is that of other flows.
         (self.queued, self.late) = (late && self.late && !empty, late);
         if empty {
