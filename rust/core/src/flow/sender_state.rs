@@ -273,6 +273,8 @@ pub struct SenderState {
     pub ns_per_kib: Option<i64>,
     /// The bytes in flight just after the last transmission.
     pub flight_sent: i64,
+    /// The latest burst that one ACK answered: its bytes, how much longer than the least round trip that took, and the window then.
+    pub burst_late: (i64, i64, Option<u32>),
     pub last_send: Option<i64>,
     /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
     pub same_acks: u16,

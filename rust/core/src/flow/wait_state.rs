@@ -202,6 +202,24 @@ impl SenderState {
         trip.zip(self.rtt_floor()).is_some_and(|(trip, floor)| trip - floor >= FIRST_TIMEOUT_NS)
     }
 
+    /// One ACK answers a whole burst. If a larger one takes no longer than the one before, a timer of the receiver made both late, and not the
+    /// path: that passes the additional bytes in the difference.
+    pub fn learn_from_bursts(&mut self, o: &AckOutcome) {
+        let whole =
+            o.kind == AckKind::Advance && self.flight() <= 0 && o.burst == o.acked && o.acked == self.flight_sent;
+        let Some(rtt) = o.rtt.filter(|_| whole && self.view.is_none()) else { return };
+        let late = rtt - self.rtt_least.unwrap_or(rtt);
+        let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));
+        let apart = (late - before).abs();
+        // A receiver whose application reads slowly answers when that reads, and its window falls meanwhile.
+        let reads = window.is_some() && window == self.window && self.tally.window_min == window;
+        let larger = bytes > 0 && bytes + self.mss() <= o.acked;
+        if reads && larger && before >= DELAYED_ACK_NS && apart <= before / 16 {
+            let pace = apart.saturating_mul(1024) / (o.acked - bytes);
+            self.ns_per_kib = Some(self.ns_per_kib.map_or(pace, |known| known.min(pace)));
+        }
+    }
+
     /// The path's speed from an ACK that was not delayed, if it is a new estimate.
     pub fn learn_speed(&mut self, o: &AckOutcome) -> Option<i64> {
         let over = (o.rtt.filter(|_| o.burst > 0)? - self.rtt_least?).saturating_mul(1024);

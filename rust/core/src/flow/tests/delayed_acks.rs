@@ -30,3 +30,27 @@ fn a_receiver_delays_the_ack_of_a_segment_if_the_next_one_is_lost() {
     // A queue held both, or nothing shows which.
     assert_eq!((delayed(Some(false)), delayed(None)), (0, 0));
 }
+
+/// How long ACKs were delayed, ms: bursts of two, four and four segments, each answered at once after so many ms.
+fn answered(after: [f64; 3]) -> i64 {
+    let mut s = Script::new(false);
+    let (mut next, mut t) = (0, 30.0);
+    for (n, wait) in [2, 4, 4].into_iter().zip(after) {
+        s.flight(t, next..next + n);
+        next += n;
+        t += wait;
+        s.ack(t, next);
+        t += 0.1;
+    }
+    s.data(t, next);
+    s.ack(t + 20.0, next + 1);
+    s.run().time_in("delayed_ack") / MS
+}
+
+#[test]
+fn a_larger_burst_that_takes_no_longer_waits_for_a_timer_of_the_receiver() {
+    // The second and the third wait for it, and by what the first shows alone, a slow path can do the same.
+    assert!((230..=260).contains(&answered([150.0, 150.0, 151.0])));
+    // A path that takes 65 ms a segment.
+    assert_eq!(answered([150.0, 280.0, 280.0]), 0);
+}
