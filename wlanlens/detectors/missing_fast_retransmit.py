@@ -131,9 +131,6 @@ def missing_fast_retransmit(
     sent, by_timer = dupack_answers(third, copies, since)
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
-    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission; after a timeout the timer.
-    # A copy that passes after that ACK was made before it: it waited in the queue before the tap.
-    by_timer |= (third["phase"] == "loss") & ((acked == NULL) | (sent <= acked))
     late = sent > third["t_ns"] + wait
     missing = (sent == NULL) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)

@@ -16,7 +16,7 @@ _SENT = (
     "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "spurious", "tsecr",
     "lost_before_tap",
 )  # fmt: skip
-_ACKED = ("packet", "t_ns", "rel_ack", "tsval", "rtt_ns")
+_ACKED = ("packet", "t_ns", "rel_ack", "tsval", "rtt_ns", "peer_window_bytes")
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def lone_segments(
     of_data = (dupacks["rel_ack"] > 1) | (facts.flow_values("syn_packets", dupacks.key ^ 1) <= 1)
     dupacks = dupacks.take(of_data).sorted_by("packet")
     alone &= ~dupacks.any_between("packet", key ^ 1, sends["packet"][segment] + 1, acks["packet"] - 1)
-    # A window without room for a second segment is the receiver's own limit.
-    window = sends["peer_window_bytes"][segment]
+    # A window without room for a second segment is the receiver's own limit: that of the latest ACK before.
+    window = np.where(last > earlier, sends["peer_window_bytes"][segment], _previous(acks["peer_window_bytes"], NULL))
     rtt = facts.flow_values("tap_rtt_min_ns", key)
     alone &= ((window == NULL) | (window >= 2 * sends["len"][segment])) & (rtt != NULL)
     rtt = np.maximum(rtt, 0)

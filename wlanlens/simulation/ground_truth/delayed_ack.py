@@ -23,6 +23,8 @@ _AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
 _SHORT_NS = 25_000_000
 #: A single wait stands out where the trips of the packets around it, this many each way, differ by no more than this share of it.
 _CALM, _AROUND = 0.25, 5
+#: ... and where it is this share of the shortest round trip, which no path keeps exactly.
+_OF_TRIP = 0.1
 #: Other connections' data in the device's queue delays the next segment by no more: a few full frames at 11 Mbit/s.
 _QUEUED_NS = 5_000_000
 
@@ -127,6 +129,7 @@ def findings(facts: Truth) -> list[Finding]:
                     (ack_came - ack_made)[near[1]][here[near[1]]],
                 )
                 calm = min(len(forth), len(home)) > 2 and np.ptp(forth) + np.ptp(home) <= _CALM * wait
+                calm &= wait >= _OF_TRIP * least_ns
                 waits.append(_Wait(int(tap[timed]), came, wait, int(seq[last]), clear, bool(calm)))
         shown = [w for w in waits if w.clear]
         if _shows(shown):

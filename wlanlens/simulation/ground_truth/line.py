@@ -142,7 +142,7 @@ class _Way:
         if len(refused) < _RUN or 2 * len(refused) < len(early):
             return
         full = refused[np.isin(d["fate"][refused], _FULL)]
-        now, before = self._flights(int(early[-1]))
+        now, before = self._flights(int(refused[0]))
         if before > now - 2 * int(d["len_bytes"][early[0]]):
             return
         start, end = int(d["t_tap_ns"][early[0]]), self.reached_ns(int(self.end[early].max()))

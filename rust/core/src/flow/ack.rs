@@ -66,6 +66,8 @@ pub struct AckOutcome {
     pub made: Option<i64>,
     /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
     pub burst: i64,
+    /// It offers two segments more than the ACK before: a receiver sends it as its application reads (RFC 9293 section 3.8.6.2.2).
+    pub opens: bool,
 }
 
 impl AckOutcome {
@@ -78,6 +80,7 @@ impl AckOutcome {
         unseen: false,
         made: None,
         burst: 0,
+        opens: false,
     };
 }
 
@@ -134,6 +137,8 @@ impl SenderState {
             if a.raw_window != 0 && self.raw_window == Some(0) && !a.syn {
                 self.reopened = Some(a.t);
             }
+            let most = self.window.map(|before| i64::from(before) + 2 * self.mss());
+            o.opens = most.zip(a.window).is_some_and(|(most, now)| i64::from(now) >= most);
             self.note_window(a);
         }
         let dsack = self.dsack(a);

@@ -342,8 +342,8 @@ impl Connection {
                 {
                     me.waited_before_tap(t, echo, &mut timeline);
                     timeline.retract_stall();
-                    timeline.retract_closed();
                     let last = me.tally.last_send.unwrap_or(t);
+                    timeline.retract_closed(last);
                     timeline.sent_all(last);
                     if me.last_ack.is_some_and(|asked| out.busy.is_first_since(asked)) {
                         timeline.had_room(last);
@@ -374,7 +374,7 @@ impl Connection {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
             if peer.view.is_none() {
-                peer.note_ack_of_path(t, o);
+                peer.note_ack_of_path(t, o, &mut timeline);
             }
             peer.settle_first_delayed(o, &mut timeline);
             if let Some((stall, held)) = stall {

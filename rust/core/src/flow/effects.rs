@@ -134,6 +134,7 @@ impl SenderState {
         let asked = self.repair_since(t);
         let lone = self.view.as_ref().is_some_and(|view| view.lone.is_some());
         let held = lone
+            || self.may_fill_path
             || self.burst.is_some()
             || self.stall.is_open()
             || self.first_delayed.is_some()

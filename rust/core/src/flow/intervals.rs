@@ -155,10 +155,10 @@ impl Timeline {
         }
     }
 
-    /// The sender neither probed a closed window nor sent when it opened: it had nothing to send.
-    pub fn retract_closed(&mut self) {
+    /// Since then the sender neither probed a closed window nor sent when it opened: it had nothing to send.
+    pub fn retract_closed(&mut self, since: i64) {
         if !self.probed {
-            self.rename(i64::MIN, State::ZeroWindow, State::Idle);
+            self.rename(since, State::ZeroWindow, State::Idle);
         }
     }
 
@@ -181,6 +181,13 @@ impl Timeline {
     pub fn was_at_window(&mut self, since: i64) {
         for state in [State::SlowStart, State::Transfer] {
             self.rename(since, state, State::WindowLimited);
+        }
+    }
+
+    /// Since then it has filled the path by itself.
+    pub fn filled_path(&mut self, since: i64) {
+        for state in LIMITED {
+            self.rename(since, state, State::FullPath);
         }
     }
 

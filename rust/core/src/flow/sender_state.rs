@@ -203,6 +203,8 @@ pub struct SenderState {
     pub slow_start: SlowStart,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
+    /// The path holds its data since `path_empty_at`: until an answer is back, it may fill it.
+    pub may_fill_path: bool,
     /// The latest round trips found a queue; the latest one found one.
     pub queued: bool,
     pub late: bool,
@@ -231,6 +233,8 @@ pub struct SenderState {
     pub rtt_least: Option<i64>,
     /// When the latest ACK came that left no data of it on the path.
     pub path_empty_at: i64,
+    /// When the first answer came to what was sent since then.
+    pub path_answered_at: Option<i64>,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.

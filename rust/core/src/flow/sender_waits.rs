@@ -238,7 +238,7 @@ impl SenderState {
             let head = if view.una < s.start { self.passed_at(view.una) } else { None };
             if let Some(sent) = self.passed_at(view.una - 1) {
                 let pace = pace_of(self.mss(), s.t - sent, self.end - view.una);
-                self.note_path(s.t, sent, pace, head, floor);
+                self.note_path(s.t, sent, pace, (head, floor), timeline);
             }
         }
         if let (Some(last), true) = (self.tally.last_send, first) {

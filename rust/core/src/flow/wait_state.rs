@@ -1,7 +1,7 @@
 //! The state of a sender between two packets.
 
 use super::ack::{AckKind, AckOutcome};
-use super::intervals::{own_delay, TICK_NS};
+use super::intervals::{own_delay, Timeline, TICK_NS};
 use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
@@ -74,7 +74,10 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
 pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> Option<(i64, i64)> {
     let burst = o.rtt.is_some_and(|rtt| rtt - silent < DELAYED_ACK_NS);
     let first = burst && h.flight() > 0 && o.acked <= h.mss() && h.view.is_none();
+    // The receiver's application, which read, ended this wait.
+    let read = o.opens && matches!(state, State::WindowLimited | State::ZeroWindow);
     if o.kind != AckKind::Advance
+        || read
         || h.flight() > 0 && !first
         || h.phase == Phase::Loss
         || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
@@ -129,7 +132,7 @@ impl SenderState {
 
     /// An ACK at the sender's tap: has the path data of it?
     #[inline]
-    pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome) {
+    pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
         let floor = self.rtt_floor();
         if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
             // A receiver delays the ACK of one segment: one that is late after one in time says nothing.
@@ -145,7 +148,7 @@ impl SenderState {
                 let copy = (self.copies_on_path > 0).then_some(self.latest_copy);
                 let head = self.scoreboard.front().map(|r| r.t_last);
                 let pace = head.map_or(0, |_| pace_of(o.acked, t - sent, self.flight() + o.acked));
-                self.note_path(t, sent, pace, head.or(copy), floor);
+                self.note_path(t, sent, pace, (head.or(copy), floor), timeline);
             }
         } else if o.kind == AckKind::Duplicate && self.copies_on_path > 0 {
             // It may answer a copy of bytes that had arrived.
@@ -156,7 +159,8 @@ impl SenderState {
             let mut runs = self.scoreboard.range(arrived - 1, self.end).map(|r| r.t_last);
             if let (Some(sent), head) = (runs.next(), runs.next()) {
                 drop(runs);
-                self.note_path(t, sent, pace_of(self.mss(), t - sent, self.flight()), head, floor);
+                let pace = pace_of(self.mss(), t - sent, self.flight());
+                self.note_path(t, sent, pace, (head, floor), timeline);
             }
         }
     }
@@ -168,7 +172,14 @@ impl SenderState {
     /// answer to the first data after a pause is back: more data could not have been sent faster. `pace`: the path takes that long for what
     /// was acknowledged.
     #[inline]
-    pub fn note_path(&mut self, t: i64, sent: i64, pace: i64, head: Option<i64>, floor: Option<i64>) {
+    pub fn note_path(
+        &mut self,
+        t: i64,
+        sent: i64,
+        pace: i64,
+        (head, floor): (Option<i64>, Option<i64>),
+        timeline: &mut Timeline,
+    ) {
         let Some(floor) = floor else { return };
         // Two round trips in a row: one late ACK may be a delayed one.
         let late = t - sent - floor > floor / 2;
@@ -178,10 +189,18 @@ impl SenderState {
         // A queue that holds none of its data is that of other flows.
         (self.queued, self.late) = (late && self.late && !empty, late);
         if empty {
-            (self.path_empty_at, self.fills_path) = (t, false);
-        } else if sent >= self.path_empty_at {
-            self.fills_path = true;
+            (self.path_empty_at, self.path_answered_at, self.fills_path) = (t, None, false);
+        } else if !self.fills_path {
+            if sent >= self.path_empty_at {
+                self.path_answered_at.get_or_insert(t);
+            }
+            // It held data all the time up to a least round trip ago.
+            if self.path_answered_at.is_some_and(|at| t - floor >= at) {
+                timeline.filled_path(self.path_empty_at);
+                self.fills_path = true;
+            }
         }
+        self.may_fill_path = !empty && !self.fills_path;
     }
 
     /// More data, by a window without room or one that still grows, would only wait on a full path.

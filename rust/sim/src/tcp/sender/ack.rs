@@ -96,7 +96,8 @@ impl Sender {
     /// RFC 9293 section 3.10.7.4: newer segments update the window, and among equally new ones those with a larger window.
     pub(super) fn take_window(&mut self, s: &Segment, ack: u64) -> bool {
         let offered = self.window_end.saturating_sub(self.una);
-        let window = u64::from(s.window);
+        // The window in a SYN has 16 bits and no scale (RFC 7323 section 2.2).
+        let window = u64::from(if s.syn { s.window.min(0xffff) } else { s.window });
         let newer = ack > self.una
             || s.seq > self.window_updated_by
             || (s.seq == self.window_updated_by && (window > offered || window == 0 && offered > 0));
