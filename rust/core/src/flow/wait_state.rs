@@ -194,8 +194,8 @@ impl SenderState {
             if sent >= self.path_empty_at {
                 self.path_answered_at.get_or_insert(t);
             }
-            // It held data all the time up to a least round trip ago.
-            if self.path_answered_at.is_some_and(|at| t - floor >= at) {
+            // From the link an ACK takes a part of the least round trip: the link had data until then.
+            if self.path_answered_at.is_some_and(|at| t - floor / 2 >= at) {
                 timeline.filled_path(self.path_empty_at);
                 self.fills_path = true;
             }
