@@ -224,9 +224,9 @@ impl SenderState {
     /// One ACK answers a whole burst. If a larger one takes no longer than the one before, a timer of the receiver made both late, and not the
     /// path: that passes the additional bytes in the difference.
     pub fn learn_from_bursts(&mut self, o: &AckOutcome) {
-        let whole =
-            o.kind == AckKind::Advance && self.flight() <= 0 && o.burst == o.acked && o.acked == self.flight_sent;
-        let Some(rtt) = o.rtt.filter(|_| whole && self.view.is_none()) else { return };
+        let whole = o.kind == AckKind::Advance && self.flight() <= 0 && o.acked == self.flight_sent;
+        // What passes a tap away from its sender had been sent closer together.
+        let Some(rtt) = o.rtt.filter(|_| whole && (o.burst == o.acked || self.view.is_some())) else { return };
         let late = rtt - self.rtt_least.unwrap_or(rtt);
         let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));
         let apart = (late - before).abs();
