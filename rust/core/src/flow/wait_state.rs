@@ -229,11 +229,13 @@ impl SenderState {
         let Some(rtt) = o.rtt.filter(|_| whole && (o.burst == o.acked || self.view.is_some())) else { return };
         let late = rtt - self.rtt_least.unwrap_or(rtt);
         let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));
-        let apart = (late - before).abs();
+        let apart = (late - before).max(0);
+        // Round trips are never quite alike; where that outweighs what the path took for more bytes, it says nothing.
+        let alike = (-before / 8..=before / 16).contains(&(late - before));
         // A receiver whose application reads slowly answers when that reads, and its window falls meanwhile.
         let reads = window.is_some() && window == self.window && self.tally.window_min == window;
         let larger = bytes > 0 && bytes + self.mss() <= o.acked;
-        if reads && larger && before >= DELAYED_ACK_NS && apart <= before / 16 {
+        if reads && larger && before >= DELAYED_ACK_NS && alike {
             let pace = apart.saturating_mul(1024) / (o.acked - bytes);
             self.ns_per_kib = Some(self.ns_per_kib.map_or(pace, |known| known.min(pace)));
         }
