@@ -48,8 +48,10 @@ class Reader:
         track: bool = True,
         packets: bool | None = None,
         keys: list[bytes] = ...,
+        two_threads: bool = False,
     ) -> None:
-        """`packets`: only that table, without facts (see `numbered`), or all tables but that one."""
+        """`packets`: only that table, without facts (see `numbered`), or all tables but that one. `two_threads`: faster by the clock,
+        at a little more CPU time."""
     def numbered(self) -> bool:
         """Whether the numbers of connections in `packets` are those of the facts."""
     def add_open_flows(self) -> None:

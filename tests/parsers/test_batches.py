@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 import wlanlens as wl
-from tests.captures import MIXED, pcap
+from tests.captures import MIXED, SAMPLES, pcap
 from wlanlens import tables
 
 
@@ -36,6 +37,24 @@ def test_many_rows_come_at_once_where_they_are_asked_for() -> None:
         parts = [[b for n, b in step if n == name] for step in (whole, [b for step in steps for b in step])]
         one, other = (pa.Table.from_batches([pa.record_batch(b) for b in part]).to_pylist() for part in parts)
         assert one == other, name
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.pcap*")), ids=lambda path: path.name)
+@pytest.mark.parametrize("batch_rows", [100, 3000, 16384])
+def test_two_threads_find_what_one_finds(path: Path, batch_rows: int) -> None:
+    """Decoding ahead changes no row of any table, and no batch is longer."""
+    one, two = (wl.Capture(path).reader(batch_rows=batch_rows, two_threads=threads) for threads in (False, True))
+    found = []
+    for reader in (one, two):
+        parts: dict[str, list[pa.RecordBatch]] = {}
+        while batches := reader.next_batches():
+            for name, batch in batches:
+                parts.setdefault(name, []).append(pa.record_batch(batch))
+        assert all(batch.num_rows <= batch_rows for batch in parts["packets"])
+        found.append({name: pa.Table.from_batches(batches).to_pylist() for name, batches in parts.items()})
+    assert found[0] == found[1]
+    assert one.notes() == two.notes()
+    assert one.info() == two.info()
 
 
 def test_a_named_capture_is_the_first_column_of_every_table() -> None:

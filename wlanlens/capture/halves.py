@@ -43,7 +43,7 @@ class Halves:
             if version is None or version != (self._version or version):
                 return None
             self._version = version
-            reader = self._capture.reader(packets=packets)
+            reader = self._capture.reader(packets=packets, two_threads=True)
             held = self._capture.collect(self._capture.feed_of(reader, MANY_ROWS), whole=not packets)
             if not reader.numbered():
                 return None

@@ -82,7 +82,7 @@ impl Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (records, *, batch_rows = limits::BATCH_ROWS, track = true, packets = None, keys = Vec::new()))]
+    #[pyo3(signature = (records, *, batch_rows = limits::BATCH_ROWS, track = true, packets = None, keys = Vec::new(), two_threads = false))]
     fn new(
         py: Python<'_>,
         records: &Records,
@@ -90,6 +90,7 @@ impl Reader {
         track: bool,
         packets: Option<bool>,
         keys: Vec<PyBackedBytes>,
+        two_threads: bool,
     ) -> PyResult<Self> {
         let keys = keys_of(&keys).map_err(|e| errors::bad_key(py, &e))?;
         let reader = CoreReader::new(records.take()?, batch_rows, track).with_keys(keys);
@@ -98,6 +99,7 @@ impl Reader {
             Some(true) => reader.only_packets(),
             Some(false) => reader.without_packets(),
         };
+        let reader = if two_threads { reader.in_two_threads() } else { reader };
         Ok(Reader { inner: Mutex::new(reader), capture: Mutex::new(None) })
     }
 

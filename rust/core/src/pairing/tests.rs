@@ -4,7 +4,7 @@ use super::*;
 use crate::frame::{control, Frame};
 use crate::packet::{flags, Addr, Packet, Tcp};
 use crate::table::frames::FrameTable;
-use crate::table::packets::PacketTable;
+use crate::table::packets::{PacketTable, Row, BLOCK};
 
 /// Segment `n` of a stream, sent at `t_ns`.
 fn segment(n: u32, id: u32, t_ns: i64) -> Packet {
@@ -30,11 +30,8 @@ fn batches(packets: &[Packet], rows: usize) -> Vec<RecordBatch> {
     packets
         .chunks(rows)
         .map(|chunk| {
-            for p in chunk {
-                if table.push(p, 0) {
-                    table.write_block();
-                }
-            }
+            let mut rows: Vec<Row> = chunk.iter().map(|p| Row::new(p, 0)).collect();
+            rows.chunks_mut(BLOCK).for_each(|block| table.append(block));
             table.finish().expect("rows")
         })
         .collect()

@@ -58,30 +58,37 @@ define_table! {
 } }
 
 /// Packets converted to columns at a time: few enough to stay in the first-level cache.
-const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// A packet with the values that the table adds.
 #[derive(Debug)]
-struct Row {
-    packet: Packet,
+pub struct Row {
+    pub packet: Packet,
     t_ns: Option<i64>,
-    flow: Option<(u32, bool)>,
+    /// Number of its connection, and whether it goes from b to a.
+    pub flow: Option<(u32, bool)>,
     /// Keys of its addresses in the batch's dictionaries.
     src: Option<i32>,
     dst: Option<i32>,
 }
 
-/// Pushes packets into rows, keeping each address's key in the batch's dictionary.
+impl Row {
+    /// `start_ns` is the trace's start.
+    #[inline]
+    pub fn new(packet: &Packet, start_ns: i64) -> Self {
+        let t_ns = packet.time_ns.and_then(|t| t.checked_sub(start_ns));
+        Row { packet: *packet, t_ns, flow: None, src: None, dst: None }
+    }
+}
+
+/// Turns packets into columns, keeping each address's key in the batch's dictionary.
 #[derive(Debug, Default)]
 pub struct PacketTable {
     columns: PacketRows,
-    block: Vec<Row>,
-    /// Rows of the block whose connection is known.
-    tracked: usize,
     src_keys: Keys<Addr>,
     dst_keys: Keys<Addr>,
     len: usize,
-    /// Rows are counted and tracked, and not kept.
+    /// Rows are counted, and not kept.
     unwanted: bool,
 }
 
@@ -99,50 +106,26 @@ impl PacketTable {
         self.unwanted = true;
     }
 
-    /// Append one packet; `start_ns` is the trace's start. Returns whether the block is full and must be written.
-    pub fn push(&mut self, p: &Packet, start_ns: i64) -> bool {
-        if self.len == 0 && !self.unwanted {
-            self.columns.reserve(crate::limits::BATCH_ROWS);
-            self.block.reserve(BLOCK);
-        }
-        self.len += 1;
-        let has_ip = p.ip_version != 0 && !self.unwanted;
-        self.block.push(Row {
-            packet: *p,
-            t_ns: p.time_ns.and_then(|t| t.checked_sub(start_ns)),
-            flow: None,
-            src: has_ip.then(|| key(&mut self.src_keys, p.src, &mut self.columns.ip_src)),
-            dst: has_ip.then(|| key(&mut self.dst_keys, p.dst, &mut self.columns.ip_dst)),
-        });
-        self.block.len() >= BLOCK
-    }
-
-    /// Fill in the connection of each packet that has none yet, and whether it goes from b to a.
-    pub fn track(&mut self, mut flow: impl FnMut(&Packet) -> Option<(u32, bool)>) {
-        for row in &mut self.block[self.tracked..] {
-            row.flow = flow(&row.packet);
-        }
-        self.tracked = self.block.len();
-    }
-
-    /// The row of the block with the latest packet.
-    pub fn last_row(&self) -> usize {
-        self.block.len().saturating_sub(1)
-    }
-
-    /// The connection in a row of the block.
-    pub fn flow_of(&self, row: usize) -> Option<(u32, bool)> {
-        self.block.get(row).and_then(|row| row.flow)
-    }
-
-    /// Turn the block into columns.
-    pub fn write_block(&mut self) {
+    /// Append rows, `BLOCK` of them at most.
+    pub fn append(&mut self, rows: &mut [Row]) {
+        let before = self.len;
+        self.len += rows.len();
         if self.unwanted {
-            self.block.clear();
-            self.tracked = 0;
             return;
         }
-        let (c, rows) = (&mut self.columns, &self.block[..]);
+        if before == 0 {
+            self.columns.reserve(crate::limits::BATCH_ROWS);
+        }
+        for row in rows.iter_mut().filter(|row| row.packet.ip_version != 0) {
+            row.src = Some(key(&mut self.src_keys, row.packet.src, &mut self.columns.ip_src));
+            row.dst = Some(key(&mut self.dst_keys, row.packet.dst, &mut self.columns.ip_dst));
+        }
+        self.write(rows);
+    }
+
+    /// Turn rows into columns.
+    fn write(&mut self, rows: &[Row]) {
+        let c = &mut self.columns;
         c.packet.fill(rows, |r| r.packet.number);
         c.time.fill_opt(rows, |r| r.packet.time_ns);
         c.t_ns.fill_opt(rows, |r| r.t_ns);
@@ -182,14 +165,11 @@ impl PacketTable {
         c.direction.fill_enum(rows, |r| r.flow.map_or(-1, |f| i8::from(f.1)));
         c.stop.fill_enum(rows, |r| r.packet.stop as i8);
         c.stop_layer.fill_enum(rows, |r| r.packet.stop_layer as i8);
-        self.block.clear();
-        self.tracked = 0;
     }
 
     /// The rows as one batch, if there are any and they are wanted; the table is empty afterwards.
     pub fn finish(&mut self) -> Option<arrow_array::RecordBatch> {
         let rows = std::mem::take(&mut self.len);
-        self.write_block();
         self.src_keys.clear();
         self.dst_keys.clear();
         (rows > 0 && !self.unwanted).then(|| self.columns.finish())
