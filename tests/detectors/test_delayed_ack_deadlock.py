@@ -39,6 +39,24 @@ def test_the_cost_is_each_wait_less_the_round_trip() -> None:
     assert "cwnd was one segment" in found.sentence
 
 
+def test_a_window_that_the_receiver_has_closed_meanwhile_is_no_stall() -> None:
+    """World 640069: the segment was sent in a large window, but the ACK before its own left no room for another."""
+    rows: list[dict[str, object]] = []
+    t = 1000.0
+    for i in range(4):
+        first = 1 + 5 * i * MSS
+        for k in range(5):
+            rows.append(data(10 * i + k + 1, t + k / 10, first + k * MSS, peer_window_bytes=6 * MSS))
+        rows.append(ack(10 * i + 6, t + 6, first + 2 * MSS, peer_window_bytes=3 * MSS + 100))
+        rows.append(ack(10 * i + 7, t + 8, first + 4 * MSS, peer_window_bytes=MSS + 100))
+        rows.append(ack(10 * i + 8, t + 108, first + 5 * MSS, peer_window_bytes=6 * MSS))
+        t += 108.02
+    assert codes(rows[:-1]) == []
+    for row in rows:
+        row["peer_window_bytes"] = 6 * MSS
+    assert len(codes(rows[:-1])) == 1
+
+
 def test_waits_of_different_lengths_are_undecided() -> None:
     """A timer runs equally long each time; frames that are late on the air do not."""
     rows: list[dict[str, object]] = []

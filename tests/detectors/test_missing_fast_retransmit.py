@@ -152,6 +152,15 @@ def test_after_a_timeout_the_left_edge_again_is_the_timers() -> None:
     assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
 
 
+def test_after_a_timeout_a_copy_that_follows_at_once_is_the_answer() -> None:
+    """World 640088: with SACK a sender repairs what duplicate ACKs report, after a timeout, too."""
+    rows = [*above(3), *dupacks(), again(60, 108, HOLE, trigger="go_back_n"), ack(61, 128, HOLE + MSS)]
+    for row in rows:
+        row["phase"] = "loss"
+    expiry = timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)
+    assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
+
+
 def test_after_a_timeout_a_copy_that_passes_after_its_ack_waited_in_the_queue() -> None:
     """World 381023: going back N, the sender had retransmitted it when the duplicate ACKs came."""
     rows = [*above(3), *dupacks(), ack(60, 104, HOLE + MSS), again(61, 106, HOLE, trigger="go_back_n")]

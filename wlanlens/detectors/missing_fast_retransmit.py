@@ -132,6 +132,8 @@ def missing_fast_retransmit(
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
     late = sent > third["t_ns"] + wait
+    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission; later after a timeout the timer.
+    by_timer |= late & (third["phase"] == "loss") & ((acked == NULL) | (sent <= acked))
     missing = (sent == NULL) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
     if away.any():

@@ -378,6 +378,16 @@ fn a_window_grows_per_ack_or_per_segment() {
     assert_eq!((second_flight(false), second_flight(true)), (15, 20));
 }
 
+/// The window of a SYN has no scale (RFC 7323 section 2.2): more than 65 535 bytes may be sent only after the first ACK.
+#[test]
+fn the_first_window_has_sixteen_bits() {
+    let config = TcpConfig { mss_bytes: 40_000, receive_window_bytes: 10_000_000, ..TcpConfig::default() };
+    let mut w = world(config, || Way { delay: 20 * MS, ..Way::default() });
+    w.transfer(1_000_000, S);
+    let first: u32 = w.data().iter().filter(|(t, _)| *t < 75 * MS).map(|(_, s)| s.len).sum();
+    assert_eq!(first, 40_000);
+}
+
 #[test]
 fn a_probe_replaces_the_timeout_that_would_come_sooner() {
     // Two round trips of 200 ms and a delayed ACK of 200 ms are longer than the timeout.

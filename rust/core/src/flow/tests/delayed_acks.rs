@@ -51,6 +51,28 @@ fn answered(after: [f64; 3]) -> i64 {
 fn a_larger_burst_that_takes_no_longer_waits_for_a_timer_of_the_receiver() {
     // The second and the third wait for it, and by what the first shows alone, a slow path can do the same.
     assert!((230..=260).contains(&answered([150.0, 150.0, 151.0])));
+    assert!((220..=260).contains(&answered([150.0, 143.0, 144.0])));
     // A path that takes 65 ms a segment.
     assert_eq!(answered([150.0, 280.0, 280.0]), 0);
+}
+
+#[test]
+fn an_ack_that_opens_the_window_waited_for_the_application() {
+    // The window is full, and every second ACK is 100 ms late: how much does it offer then?
+    let delayed = |offered: u16| {
+        let mut s = Script::new(false);
+        let mut t = 30.0;
+        for n in 0..8 {
+            s.data(t, n);
+            t += if n % 2 == 0 { 20.0 } else { 120.0 };
+            s.ack(t, n + 1);
+            s.last().tcp.as_mut().unwrap().window = if n % 2 == 0 { 1_500 } else { offered };
+            t += 0.1;
+        }
+        s.data(t, 8);
+        s.ack(t + 20.0, 9);
+        s.run().time_in("delayed_ack") / MS
+    };
+    assert_eq!(delayed(1_500), 400);
+    assert_eq!(delayed(20_000), 0);
 }

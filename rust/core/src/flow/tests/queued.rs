@@ -295,3 +295,19 @@ fn a_copy_of_arrived_bytes_is_on_the_path() {
     assert_eq!(limits(false), (0, 3599));
     assert_eq!(limits(true), (2139, 0));
 }
+
+#[test]
+fn a_path_is_full_since_its_data_began_to_fill_it() {
+    // Ten segments at once, of which the path passes one in 5 ms, and two for each ACK: it is never empty, as the answers show later.
+    let mut s = Script::new(false);
+    (0..10).for_each(|n| s.data(30.0 + 0.01 * f64::from(n), n));
+    for k in 0..40 {
+        let t = 50.0 + 5.0 * f64::from(k);
+        s.ack(t, k + 1);
+        s.data(t + 0.1, 10 + 2 * k);
+        s.data(t + 0.2, 11 + 2 * k);
+    }
+    let t = s.run();
+    assert!(t.time_in("slow_start") <= 35 * MS, "{:?}", t.intervals());
+    assert!(t.time_in("full_path") > 180 * MS, "{:?}", t.intervals());
+}
