@@ -177,6 +177,16 @@ def test_at_the_recovery_point() -> None:
     assert [f.values["reason"] for f in found] == ["recovery_point"]
 
 
+def test_linux_waits_for_more_after_a_spurious_fast_retransmit() -> None:
+    """World 340217: the kernel raises its threshold of duplicate ACKs when it sees reordering."""
+    episode = {"packet": 4, "t_start_ns": 5 * MS, "t_end_ns": 9 * MS, "recover_rel_seq": 1, "spurious": True}
+    rows = [*above(3), *dupacks(), again(60, 322, HOLE, trigger="rto")]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode]))
+    assert [f.values["reason"] for f in found] == ["reordering"]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode | {"spurious": False}]))
+    assert [f.values["verdict"] for f in found] == ["wrong"]
+
+
 def test_caused_by_spurious_retransmissions() -> None:
     resends = [again(40 + i, 70 + i, 1 + i * MSS, spurious=True) for i in range(3)]
     found, _ = run(CODE, trace(segments=[*resends, *dupacks(), again(60, 322, HOLE, trigger="rto")]))

@@ -91,7 +91,8 @@ def missing_fast_retransmit(
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission;
-    `few_above`: with SACK, fewer than three segments had been sent above the missing one (RFC 6675 section 4).
+    `few_above`: with SACK, fewer than three segments had been sent above the missing one (RFC 6675 section 4);
+    `reordering`: a fast retransmit before was spurious (Linux then waits for more duplicate ACKs).
     Without a reason it was wrong.
 
     What fools it
@@ -125,14 +126,14 @@ def missing_fast_retransmit(
     acks = facts.cached(Acks)
     began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
     since = sent_before(third, copies, np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"])))
-    recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).sorted_by("t_start_ns")
+    recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq", "spurious"]).sorted_by("t_start_ns")
     entered = latest_before(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
     since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
     sent, by_timer = dupack_answers(third, copies, since)
     new_data = acks.first_covering(third.key, third["rel_ack"] + 1)
     acked = acks.t_ns(new_data)
     late = sent > third["t_ns"] + wait
-    # Before new data is acknowledged only the timer or these duplicate ACKs cause its retransmission; later after a timeout the timer.
+    # After a timeout only the timer retransmits it so late, before new data is acknowledged.
     by_timer |= late & (third["phase"] == "loss") & ((acked == NULL) | (sent <= acked))
     missing = (sent == NULL) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)

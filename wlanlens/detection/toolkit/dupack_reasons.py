@@ -8,12 +8,13 @@ from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD
 from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import NULL, Array
 
 #: Why no fast retransmit was needed, in words.
 NO_FAST_RETRANSMIT = {
     "few_above": "as RFC 6675 section 4 requires where fewer than three segments above the missing one were sent: copies of them "
     "caused duplicate ACKs",
+    "reordering": "correctly for Linux, which waits for more duplicate ACKs since a spurious fast retransmit showed reordering",
     "recovery_point": "as RFC 6582 section 3.2 requires for ACKs up to the recovery point of the previous recovery",
     "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
     "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
@@ -39,7 +40,7 @@ def reasons_without(
     filled : array of bool
         Whether new data was acknowledged before a retransmission.
     recoveries : Rows
-        By time: columns `t_start_ns recover_rel_seq`.
+        By time: columns `t_start_ns recover_rel_seq spurious`.
     cause_s : float
         Spurious retransmissions cause duplicate ACKs for this long.
     """
@@ -53,6 +54,8 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
     """The reasons of `reasons_without`; a later one takes precedence."""
     out = np.full(len(third), "", object)
     sack = facts.flow_values("sack_agreed", third.key) == 1
+    undone = recoveries.take(recoveries["spurious"] == 1)
+    out[latest_before(undone, "t_start_ns", undone["t_start_ns"], third) != NULL] = "reordering"
     out[sack & (sent_above(facts, third) < DUPACK_THRESHOLD)] = "few_above"
     out[filled] = "filled_without_retransmission"
     out[(facts.flow_values("sack_agreed", third.key) == 0) & has_data_between(facts, third)] = "data_between"
