@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -225,6 +226,14 @@ def test_a_connection_without_trouble_has_nothing_to_draw(plot: Callable[..., An
     assert error.value.next
     assert error.value.path == "sender.pcap"
     assert isinstance(error.value, wl.WlanlensError)
+
+
+def test_loss_events_without_data_between_them_have_no_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged capture of the fuzz (mutation 1477 of seed s3711): its packets have no times that rise."""
+    at_once = np.full(3, 10**9), np.zeros(3, bool)
+    monkeypatch.setattr(sys.modules["wlanlens.plots.inter_loss"], "loss_events", lambda *_: at_once)
+    with pytest.raises(NothingToDraw, match="sent nothing between its loss events"):
+        inter_loss(firing.trace(PERIODIC))
 
 
 def test_axes_name_their_units(together: Trace) -> None:

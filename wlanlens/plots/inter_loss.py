@@ -61,7 +61,7 @@ def chart(
     Raises
     ------
     NothingToDraw
-        Fewer than three loss events: two make one distance.
+        Fewer than three loss events (two make one distance), or nothing sent between them.
     """
     need(trace, _NAME, "segments")
     key = FlowKey.of(trace, capture, flow, direction)
@@ -77,6 +77,12 @@ def chart(
     apart_s = np.diff(at_ns) / 1e9
     packets = np.diff(np.searchsorted(sent_ns, at_ns))
     kept = (apart_s > 0) & (packets > 0)
+    if not kept.any():
+        raise nothing(
+            trace,
+            f"{trace.subject(flow, direction)} sent nothing between its loss events, or no time passed",
+            "capture a longer transfer; the plot time_sequence shows single losses",
+        )
     apart_s, packets, timer = apart_s[kept], packets[kept], timer[1:][kept]
     series = []
     for code, (name, colours, symbol, _) in enumerate(_ENDED_BY):
