@@ -79,7 +79,7 @@ def missing_fast_retransmit(
     The fast retransmit of a third duplicate ACK is a retransmission of the requested byte, sent before and still in flight, or after
     it: nothing else causes it, and a long queue before the tap may delay it until after the ACK of new data. The timer's
     retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
-    retransmits the left edge again; it is not wrong to leave the byte to a timer that expires no later. A fast
+    retransmits the left edge so late; it is not wrong to leave the byte to a timer that expires no later. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
     `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
     20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
