@@ -53,8 +53,11 @@ class Run:
     def __init__(self, source: Source, judge: DetectorRunner, output: Output) -> None:
         leave_out_pandas()
         self._source, self._judge, self._output = source, judge, output
-        self._thread = WriterThread()
-        self._writers = {name: ParquetWriter(output, self._thread, name) for name in tables.names()}
+        # The tables of every capture take about as long as those that only some have.
+        self._threads = (WriterThread(), WriterThread())
+        self._writers = {
+            name: ParquetWriter(output, self._threads[name in ("packets", "segments")], name) for name in tables.names()
+        }
         self._window = Window(source.captures, source.tables)
         self._air = airtime.Air()
         self._found: list[Finding] = []
@@ -76,7 +79,8 @@ class Run:
             self._finish(report)
         finally:
             self._judging.stop()
-            self._thread.stop()
+            for thread in self._threads:
+                thread.stop()
             for writer in self._writers.values():
                 writer.drop()
 
@@ -193,7 +197,8 @@ class Run:
         used.security = [kind for name, kind in SECURITY_OF_NOTE.items() if name in noted]
         for writer in writers.values():
             writer.finish()
-        self._thread.wait()
+        for thread in self._threads:
+            thread.wait()
         stored = ParquetTables({name: writer.paths for name, writer in writers.items()})
         flows = downsampling.top_flows(stored, findings)
         small = downsampling.digest(

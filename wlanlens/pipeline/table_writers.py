@@ -1,6 +1,6 @@
 """Writers of tables: Parquet files of the output and Arrow files of the scratch folder.
 
-One thread writes for all tables of a run, while the caller's thread decodes the next rows.
+Threads write, while the caller's thread decodes the next rows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _leaves(field: pa.Field, above: str = "") -> list[str]:
 
 
 class WriterThread:
-    """Writes for all tables of a run, one job at a time. An error of a job is raised by a later call."""
+    """Writes for some tables of a run, one job at a time. An error of a job is raised by a later call."""
 
     def __init__(self) -> None:
         self._pool = Threads(1)
@@ -156,7 +156,8 @@ class TableWriter(ABC):
 
         # Exclusive creation: a symbolic link under this name is refused, not followed.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666))
-        self._file = pa.OSFile(str(path), "wb")
+        # Opened to append: of a file that was truncated, ext4 writes all to the disk when it is closed, and waits for that.
+        self._file = pa.OSFile(str(path), "ab")
         return self._file
 
     def _close(self) -> None:
