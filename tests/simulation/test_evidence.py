@@ -79,3 +79,13 @@ def test_a_copy_that_the_devices_queue_drops_answers_no_duplicate_acks(tmp_path:
     """World 363273: the queue is full when the sender goes back N."""
     (found,) = events(tmp_path, 363273, "missing_fast_retransmit")
     assert found.values["runs_count"] == 2
+
+
+def test_an_ack_of_a_copy_of_all_that_arrived_is_no_duplicate(tmp_path: Path) -> None:
+    """World 341151: a first DSACK, and two duplicate ACKs before the timer expires."""
+    assert events(tmp_path, 341151, "missing_fast_retransmit") == []
+
+
+def test_a_repeated_syn_ack_is_no_duplicate_ack(tmp_path: Path) -> None:
+    """World 341252: SYN-ACKs come again and again before the only segment is lost."""
+    assert len(events(tmp_path, 341252, "tail_loss")) == 34

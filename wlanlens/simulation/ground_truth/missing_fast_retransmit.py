@@ -6,6 +6,7 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding
 from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._columns import Array, Rows
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Side, sides
 
@@ -17,7 +18,7 @@ def findings(facts: Truth) -> list[Finding]:
     found = []
     for side in sides(facts):
         events = [(int(e["t_ns"]), int(e["rel_seq"])) for e in side.events if e["what"] == "third_duplicate"]
-        t = [third for at, seq in events if (third := _third_ns(side, at, seq)) is not None]
+        t = [third for at, seq in events if (third := _third_ns(facts, side, at, seq)) is not None]
         if t:
             found.append(
                 finding(
@@ -28,7 +29,7 @@ def findings(facts: Truth) -> list[Finding]:
     return found
 
 
-def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
+def _third_ns(facts: Truth, side: Side, t_ns: int, seq: int) -> int | None:
     """Time of the third ACK that repeats `seq` after later data had left the device; None: fewer than three, or answered.
 
     Data that waits in the device's queue is not outstanding on the line, so its ACK is no duplicate there. A sender that has seen
@@ -50,6 +51,11 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     if not len(left):
         return None
     pure = b["delivered"] & (b["rel_ack"] == seq) & (b["len_bytes"] == 0) & (b["t_end_ns"] > left.min())
+    tcp = facts.world.flows[side.flow].tcp
+    if tcp is not None and tcp.sack and tcp.dsack:
+        # An ACK that reports only what came twice, and no hole, is no duplicate ACK (RFC 6675 section 2).
+        above = d["t_end_ns"][d["delivered"] & (d["rel_seq"] > seq)]
+        pure &= ~np.isin(b["t_made_ns"], _came_twice_ns(d)) | (b["t_made_ns"] >= above.min(initial=1 << 62))
     if acked is not None:
         # Of ACKs that came at one instant, the first of new data is the first made.
         beyond = b["t_made_ns"][b["delivered"] & (b["rel_ack"] > seq) & (b["t_end_ns"] == acked)].min()
@@ -65,3 +71,11 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     since = int(d["t_made_ns"][answers].max(initial=0))
     again = leaves & (d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < came[2])
     return None if again.any() else int(came[2])
+
+
+def _came_twice_ns(d: Rows) -> Array:
+    """When bytes arrived that had arrived before."""
+    there = np.flatnonzero(d["delivered"])
+    order = there[np.lexsort((d["t_end_ns"][there], d["rel_seq"][there]))]
+    again = d["rel_seq"][order[1:]] == d["rel_seq"][order[:-1]]
+    return d["t_end_ns"][order[1:][again]]

@@ -76,7 +76,8 @@ def _ends(facts: Truth, side: Side, t_ns: int) -> bool:
     until = came + _QUIET_NS if came is not None else 1 << 62
     if bool((new & (d["t_made_ns"] > t_ns) & (d["t_made_ns"] <= until)).any()):
         return False
-    repeated = b["delivered"] & (b["rel_ack"] == side.acked_at(t_ns)) & (b["t_end_ns"] <= t_ns)
+    # A repeated SYN-ACK is no duplicate ACK.
+    repeated = b["delivered"] & (b["rel_ack"] == side.acked_at(t_ns)) & (b["rel_seq"] > 0) & (b["t_end_ns"] <= t_ns)
     return int(repeated.sum()) < 4
 
 

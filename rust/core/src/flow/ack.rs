@@ -206,6 +206,7 @@ impl SenderState {
                     self.latest_dupack = Some(a.t);
                     if self.dupacks == DUPACK_THRESHOLD {
                         (self.third_dupack, self.third_dupack_tsval) = (a.t, a.timestamps.map(|t| t.0));
+                        self.third_dupack_end = self.end;
                     }
                 }
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);

@@ -329,6 +329,8 @@ impl SenderState {
         rows.spurious_retransmissions.push(r.spurious);
         rows.undecided.push(r.undecided + r.open);
         rows.recover_rel_seq.push(r.recover);
-        rows.spurious.push_opt(r.first_spurious);
+        // What had to be repaired shows that something had been lost, whatever the first retransmission was for.
+        let needed = r.retransmissions.saturating_sub(r.spurious + r.undecided + r.open);
+        rows.spurious.push_opt(if needed > 0 { Some(false) } else { r.first_spurious });
     }
 }

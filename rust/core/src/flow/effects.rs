@@ -93,6 +93,9 @@ impl SenderState {
                 self.divide_silence(s, o, 0, hidden);
             }
         }
+        if timer || trigger == Trigger::Rto {
+            self.end_timer_wait(s, o);
+        }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
             r.retransmissions += 1;
             r.open += u32::from(!o.acked_before);
@@ -126,6 +129,15 @@ impl SenderState {
             }
         }
         self.commit_intervals(s.t, out);
+    }
+
+    /// Its timer sent `s` before the ACK of all its data came: since then the packet was in a queue between TCP and the tap.
+    fn end_timer_wait(&mut self, s: &Sent, o: &SentOutcome) {
+        let acked =
+            self.last_advance.filter(|acked| o.acked_before && s.end == self.una && Some(*acked) > o.silent_from);
+        if let (Some(acked), Some(timeline), None) = (acked, &mut self.timeline, &self.view) {
+            timeline.was(acked, State::Transfer, None);
+        }
     }
 
     /// What it waited for before it sent what passes at `t` is final, unless what follows may show something else.

@@ -218,6 +218,8 @@ pub struct SenderState {
     pub latest_dupack: Option<i64>,
     /// When the latest third duplicate ACK came.
     pub third_dupack: i64,
+    /// The highest sequence number that had passed then.
+    pub third_dupack_end: i64,
     /// Its TSval.
     pub third_dupack_tsval: Option<u32>,
     /// Linux without SACK: duplicate ACKs not yet used up by progress.

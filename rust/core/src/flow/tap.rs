@@ -3,7 +3,8 @@
 //! The two parts of the round trip decide: the least time from a packet to its ACK, of the handshake and of all data, in both
 //! directions. An end that was slow once (a busy server, a delayed ACK) makes a sample longer, never shorter. How soon a sender
 //! answers ACKs is a weaker sign: in a stream the next segment follows an ACK by chance, and an application may be slow each
-//! time. The TTL counts hops, not time: it excludes an end and decides between the other two, never alone.
+//! time. The TTL counts hops, not time: it excludes an end and decides between the other two, never alone. Where the round trips of
+//! this connection show neither end, those of others between its hosts may.
 
 use super::handshake::Handshake;
 use super::sender_state::SenderState;
@@ -86,6 +87,20 @@ fn reactions_say(senders: &[SenderState; 2]) -> Option<Near> {
     }
 }
 
+/// What the connection learned from others of its hosts as its data began, which corrects a handshake that waited in a queue.
+fn hosts_say(senders: &[SenderState; 2]) -> Option<Near> {
+    let says = |sender: &SenderState, own: Near, other: Near| match (sender.near_sender, sender.near_receiver) {
+        (true, false) => Some(own),
+        (false, true) => Some(other),
+        _ => None,
+    };
+    let [a, b] = senders;
+    match (says(a, Near::A, Near::B), says(b, Near::B, Near::A)) {
+        (Some(x), Some(y)) if x != y => None,
+        (x, y) => x.or(y),
+    }
+}
+
 /// The end from which packets come without passing a router, while those of the other end passed one.
 fn ttl_says(senders: &[SenderState; 2]) -> Option<Near> {
     let [a, b] = [0, 1].map(|i: usize| senders[i].tally.ttl);
@@ -121,7 +136,7 @@ pub fn tap(
     let reactions = if on_air { None } else { reactions_say(senders) };
     let ttl = ttl_says(senders);
     let near = match (round_trips_say(handshake, senders), reactions) {
-        (Some(Near::Neither), Some(end)) => ttl.filter(|t| *t == end),
+        (Some(Near::Neither), reaction) => reaction.filter(|end| ttl == Some(*end)).or_else(|| hosts_say(senders)),
         (Some(end), _) | (None, Some(end)) => Some(end),
         (None, None) if on_air => None,
         (None, None) => return Tap::Unknown,
@@ -193,6 +208,25 @@ mod tests {
         assert_eq!(by_loops([MS, 20 * MS]), Tap::NearSender);
         assert_eq!(by_loops([20 * MS, MS]), Tap::NearReceiver);
         assert_eq!(by_loops([MS, 2 * MS]), Tap::Middle);
+    }
+
+    #[test]
+    fn other_connections_correct_a_handshake_behind_a_queue() {
+        let mut h = Handshake::default();
+        h.syn = Some(0);
+        (h.answered, h.synack, h.ack) = (Some(20 * MS), Some(20 * MS), Some(35 * MS));
+        let mut senders = [SenderState::default(), SenderState::default()];
+        assert_eq!(tap([0, 0], &h, false, &senders, false), Tap::Middle);
+        (senders[0].near_sender, senders[1].near_receiver) = (true, true);
+        assert_eq!(tap([0, 0], &h, false, &senders, false), Tap::NearSender);
+        assert_eq!(tap([0, 0], &h, false, &senders, true), Tap::NearReceiver);
+        // They contradict each other, and the TTL one of them.
+        senders[1].near_receiver = false;
+        senders[1].near_sender = true;
+        assert_eq!(tap([0, 0], &h, false, &senders, false), Tap::Middle);
+        (senders[1].near_receiver, senders[1].near_sender) = (true, false);
+        (senders[0].tally.ttl, senders[1].tally.ttl) = (57, 64);
+        assert_eq!(tap([0, 0], &h, false, &senders, false), Tap::Middle);
     }
 
     #[test]

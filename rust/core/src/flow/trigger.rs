@@ -192,6 +192,9 @@ impl SenderState {
     /// Near the sender an ACK that passed has arrived, and the sender reacts to it at once. So the state of the sender is known, and what
     /// remains is whether an ACK or a timer sent the segment.
     fn causes_near(&mut self, s: &Sent, o: &SentOutcome, v: &Seen) -> Causes {
+        if v.told && v.head && v.copies == 1 && self.was_in_queue(s) {
+            return Causes::REPORT;
+        }
         let behind = o.acked_before && matches!(self.phase, Phase::Open | Phase::Disorder);
         // What the state of the sender lets it repeat.
         let possible = match self.phase {
@@ -256,10 +259,38 @@ impl SenderState {
             self.follow_doubt(s, left);
         }
         // No report and no ACK: a timer sent it, and its sender measures other round trips than the tap.
-        if left == Causes::NONE && calm && v.head && slow && !v.told && v.silent >= FIRST_TIMEOUT_NS {
-            return if s.sack_ok && !self.no_probes { Causes::EXPIRY.or(Causes::PROBE) } else { Causes::EXPIRY };
+        let quiet = calm && v.head && slow && !v.told && v.silent >= FIRST_TIMEOUT_NS;
+        if left == Causes::NONE && (quiet || self.is_alone(s, v)) {
+            return self.either_timer(s);
         }
         left
+    }
+
+    /// Nothing else is outstanding, and no ACK has passed since it was sent: only a timer repeats it, however short.
+    pub fn is_alone(&self, s: &Sent, v: &Seen) -> bool {
+        let outstanding = s.start == self.una && s.end == self.end && v.copies == 1;
+        outstanding && matches!(self.phase, Phase::Open) && self.dupacks == 0 && self.last_ack <= self.head_sent
+    }
+
+    /// An expiry, or a probe if the sender may send one.
+    pub fn either_timer(&self, s: &Sent) -> Causes {
+        if s.sack_ok && !self.no_probes {
+            Causes::EXPIRY.or(Causes::PROBE)
+        } else {
+            Causes::EXPIRY
+        }
+    }
+
+    /// Since the third duplicate ACK more new data passed, without a pause, than duplicate ACKs call for (RFC 6582 section 3.2): it had been
+    /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for.
+    fn was_in_queue(&self, s: &Sent) -> bool {
+        let called = i64::from(self.dupacks.max(self.unspent_dupacks)) * self.mss();
+        let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
+        matches!(self.phase, Phase::Open | Phase::Disorder)
+            && self.dupacks >= DUPACK_THRESHOLD
+            && self.end - self.third_dupack_end > called
+            && self.len_before == self.segment
+            && silent <= (s.t - self.third_dupack) / 8
     }
 
     /// A probe comes no later after the last segment or ACK: two SRTT and the time for which a receiver may delay an ACK, or a second

@@ -150,7 +150,11 @@ impl SenderState {
             (probe && self.probes, Causes::EXPIRY),
         ]);
         // A fast retransmit or an expiry on a path that has become faster explains a reported hole as well as an expiry that nobody saw.
-        let left = if calm && left == Causes::GO_BACK && self.dupacks > 0 { left.or(Causes::CALM) } else { left };
+        let left = match left {
+            Causes::GO_BACK if calm && self.dupacks > 0 => left.or(Causes::CALM),
+            Causes::NONE if self.is_alone(s, v) && self.sees_all() => self.either_timer(s),
+            _ => left,
+        };
         self.follow_doubt(s, left);
         left
     }

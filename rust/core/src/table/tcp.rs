@@ -128,7 +128,7 @@ define_table! {
     spurious_retransmissions: U32, "", "Segments retransmitted spuriously.";
     undecided: U32, "", "Retransmissions for which it is undetermined whether they were needed.";
     recover_rel_seq: I64, "bytes", "Recovery point: the highest sequence number sent when it began.";
-    spurious: Bool ? null, "", "Whether nothing had been lost: the first retransmission was spurious.";
+    spurious: Bool ? null, "", "Whether nothing had been lost: the first retransmission was spurious, and none was needed.";
 } }
 
 define_table! {

@@ -272,28 +272,30 @@ fn a_window_that_the_sender_did_not_need_is_no_limit() {
 
 #[test]
 fn a_copy_of_arrived_bytes_is_on_the_path() {
-    // A window of one segment on a path that holds each for 900 ms, and a probe after 600 ms repeats what arrives. Full, window-limited: ms.
+    // A window of two segments on a path that holds each for 900 ms, and a copy after 600 ms repeats what arrives. Full, window-limited: ms.
     let limits = |copies: bool| {
         let mut s = Script::new(false);
         for n in 0..4 {
             let ms = 30 + 900 * n;
-            s.data(f64::from(ms), n);
-            s.stamp(100 + ms, 1);
+            for k in 0..2 {
+                s.data(f64::from(ms), 2 * n + k);
+                s.stamp(100 + ms, 1);
+            }
             if copies {
-                s.data(f64::from(ms + 600), n);
+                s.data(f64::from(ms + 600), 2 * n);
                 s.stamp(700 + ms, 1);
             }
-            s.ack(f64::from(ms) + 899.9, n + 1);
+            s.ack(f64::from(ms) + 899.9, 2 * n + 2);
             s.stamp(10 + n, 100 + ms);
         }
         for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-            p.window = 1000;
+            p.window = 2000;
         }
         let t = s.run();
         (t.time_in("full_path") / MS, t.time_in("window_limited") / MS)
     };
     assert_eq!(limits(false), (0, 3599));
-    assert_eq!(limits(true), (2139, 0));
+    assert_eq!(limits(true), (2699, 0));
 }
 
 #[test]
@@ -310,4 +312,21 @@ fn a_path_is_full_since_its_data_began_to_fill_it() {
     let t = s.run();
     assert!(t.time_in("slow_start") <= 35 * MS, "{:?}", t.intervals());
     assert!(t.time_in("full_path") > 180 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_fast_retransmit_in_the_queue_of_its_host() {
+    // What passes after the third duplicate ACK was sent before it; in the other case each duplicate ACK calls for one segment.
+    for (per_ack, trigger) in [(3, "fast"), (1, "rto")] {
+        let mut s = Script::new(false);
+        s.flight(30.0, 0..10);
+        for k in 0..60 {
+            let t = 60.0 + 5.0 * f64::from(k);
+            s.ack(t, 0);
+            (0..per_ack).for_each(|i| s.data(t + 0.1 + f64::from(i), 10 + per_ack * k + i));
+        }
+        s.data(361.0, 0);
+        s.ack(390.0, 10 + 60 * per_ack);
+        assert_eq!(s.run().resends()[0].0, trigger);
+    }
 }

@@ -417,9 +417,23 @@ fn no_timer_is_shorter_than_the_least_timeout() {
             s.ack(50.0 + 40.0 * f64::from(n), n + 1);
         }
         s.data(200.0, 4);
+        s.data(200.0, 5);
         s.data(200.0 + ms, 4);
-        s.ack(221.0 + ms, 5);
+        s.ack(221.0 + ms, 6);
         assert_eq!(s.run().resends()[0].0, trigger);
+    }
+}
+
+#[test]
+fn only_a_timer_repeats_what_is_outstanding_alone() {
+    for ms in [30.0, 100.0] {
+        let mut s = Script::between(false, 10.0);
+        s.data(30.0, 0);
+        s.ack(50.0, 1);
+        s.data(200.0, 1);
+        s.data(200.0 + ms, 1);
+        s.ack(221.0 + ms, 2);
+        assert_eq!(s.run().resends()[0].0, "rto");
     }
 }
 
