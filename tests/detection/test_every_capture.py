@@ -24,7 +24,7 @@ _TIMERS = "timeout|recovery from losses|recovery although|no answer|fell silent|
 WORDS = {
     "ack_holding": "held",
     "ack_loss": "ACKs",
-    "acked_data_retransmission": "retransmitted after being acknowledged|recovery although",
+    "acked_data_retransmission": "of acknowledged data|recovery although",
     "airtime_overhead": "Beacons",
     "ap_buffer_loss": "access point's queue",
     "burst_loss": "frames failed|802.11 retries",

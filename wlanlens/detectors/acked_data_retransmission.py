@@ -118,12 +118,12 @@ def _findings(facts: Facts, copies: Rows, since_ack: Array, max_queue_ns: int, j
         part = slice(int(first[i]), int(first[i] + length[i]))
         in_queue, longest_s = bool(queued[first[i]]), int(since_ack[part].max()) / 1e9
         why = (
-            "they were in the queue between TCP and the tap when the ACK arrived"
+            "in the queue between TCP and the tap when the ACK arrived"
             if in_queue
             else "no queue is that long: the sender missed the ACK or is at fault"
         )
         return Description(
-            f"{count(length[i], 'segment')} ({size[i]} bytes) were retransmitted after being acknowledged, first at "
+            f"{count(length[i], 'retransmission')} of acknowledged data ({size[i]} bytes), first at "
             f"{moment(t[first[i]])}, up to {duration(longest_s)} after the ACK; {why}.",
             values={
                 "retransmissions_count": int(length[i]),

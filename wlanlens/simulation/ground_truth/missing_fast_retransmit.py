@@ -78,4 +78,4 @@ def _came_twice_ns(d: Rows) -> Array:
     there = np.flatnonzero(d["delivered"])
     order = there[np.lexsort((d["t_end_ns"][there], d["rel_seq"][there]))]
     again = d["rel_seq"][order[1:]] == d["rel_seq"][order[:-1]]
-    return d["t_end_ns"][order[1:][again]]
+    return np.asarray(d["t_end_ns"][order[1:][again]])
