@@ -11,7 +11,8 @@ A capture of one tap is decoded alone, or all are aligned. Its packets are named
   the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
   acknowledged so early that the fastest ACK would have come before the expiry, and none of these ACKs arrived; else spurious.
-* `recoveries`: its first segment was sent by fast recovery; `spurious` and `ended_by` as in the truth.
+* `recoveries`: its first segment was sent by fast recovery; `ended_by` as in the truth; `spurious` if that segment was, and none that
+  followed until the end of the recovery was needed.
 
 What the end of the run leaves open (packets under way) is not scored.
 """
@@ -382,9 +383,9 @@ class _Side:
         t = self.truth
         true = FAMILY.get(t.trigger[i], t.trigger[i])
         self.same("recoveries", row, "fast", true)
-        spurious = self.spurious(i)
         if true != "fast":
             return
+        spurious = self.nothing_lost(i)
         if spurious is not None:
             self.maybe("recoveries.spurious", row, row.spurious, spurious)
         if self.tap == "sender":
@@ -392,6 +393,16 @@ class _Side:
                 self.same("recoveries.ended_by", row, row.ended_by, self.ended_by(i))
             else:
                 self.judge("recoveries.ended_by", row, UNDECIDED)
+
+    def nothing_lost(self, i: int) -> bool | None:
+        """Whether no retransmission of the recovery that segment i began was needed; None: the first is open, or what followed it."""
+        t = self.truth
+        point = t.end[self.ids[: np.searchsorted(self.ids, i)]].max()
+        acks = self.acks[(t.ack[self.acks] >= point) & (t.fate[self.acks] == "delivered")]
+        until = t.ended[acks].min() if len(acks) else np.inf
+        mine = self.ids[(self.ids >= i) & (t.made[self.ids] < until) & np.isin(t.trigger[self.ids], [*FAMILY, "fast"])]
+        verdicts = [self.spurious(int(j)) for j in mine]
+        return False if False in verdicts else None if None in verdicts else True
 
     def ended_by(self, i: int) -> str:
         """What came first: an ACK of all data sent before the recovery or one that undid it, or an expiry."""
