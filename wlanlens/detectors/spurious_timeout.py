@@ -183,7 +183,7 @@ def _findings(
         part, t_first = runs.members(run), int(rows["t_ns"][begun[run]])
         kinds, rto_ns, spurious = rows["kind"][part], rows["rto_ns"][part][0], runs.spurious[part]
         # What was in the device's queue when the last ACK arrived passes the tap after it.
-        until = max(int(end[run]), int(state_end[run]) if repeats[run] else 0)
+        until = max(int(end[run]), t_first, int(state_end[run]) if repeats[run] else 0)
         copies = _between(spurious_copies, int(runs.key[run]), t_first, until)
         late_ms = lateness[run] / 1e6 if lateness[run] != NULL else None
         evidence = [str(kind) for kind in runs.evidence[part][spurious]]

@@ -187,7 +187,7 @@ impl SenderState {
                 self.note_gap_above(a);
             }
             self.answered = false;
-            self.last_advance = Some(a.t);
+            (self.last_advance, self.last_advance_packet) = (Some(a.t), a.packet);
             self.last_ack = Some(a.t);
             if self.probe.as_ref().is_some_and(|p| p.end <= a.ack) {
                 self.probe = None;

@@ -94,7 +94,7 @@ impl SenderState {
             }
         }
         if timer || trigger == Trigger::Rto {
-            self.end_timer_wait(s, o);
+            self.end_timer_wait(s, o, timeout);
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
             r.retransmissions += 1;
@@ -132,11 +132,12 @@ impl SenderState {
     }
 
     /// Its timer sent `s` before the ACK of all its data came: since then the packet was in a queue between TCP and the tap.
-    fn end_timer_wait(&mut self, s: &Sent, o: &SentOutcome) {
-        let acked =
-            self.last_advance.filter(|acked| o.acked_before && s.end == self.una && Some(*acked) > o.silent_from);
-        if let (Some(acked), Some(timeline), None) = (acked, &mut self.timeline, &self.view) {
-            timeline.was(acked, State::Transfer, None);
+    fn end_timer_wait(&mut self, s: &Sent, o: &SentOutcome, timeout: Option<u64>) {
+        let acked = self.last_advance.filter(|at| o.acked_before && s.end == self.una && Some(*at) > o.silent_from);
+        let (Some(acked), Some(timeline), None) = (acked, &mut self.timeline, &self.view) else { return };
+        timeline.was(acked, State::Transfer, None);
+        if let Some(t) = self.timeouts.iter_mut().find(|t| Some(t.id) == timeout) {
+            t.progress = Some((acked, self.last_advance_packet));
         }
     }
 

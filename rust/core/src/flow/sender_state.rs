@@ -258,7 +258,9 @@ pub struct SenderState {
     /// The latest TSval of its peer, and when it first passed.
     pub peer_tsval: Option<u32>,
     pub peer_tsval_at: i64,
+    /// When the latest ACK of new data came, and which it was.
     pub last_advance: Option<i64>,
+    pub last_advance_packet: u64,
     pub sacked_bytes: i64,
     pub expired_at: i64,
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).

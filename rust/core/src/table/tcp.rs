@@ -107,7 +107,7 @@ define_table! {
     fresh_rto_ns: I64 ? null, "ns", "Timeout by the timer model without backoff.";
     waited_ns: I64, "ns", "Time from the last (re)start of the timer to the expiry, as observed.";
     silent_from_ns: I64, "ns", "Time of the last data sent before it, since the trace's start.";
-    progress_ns: I64 ? null, "ns", "Time of the first ACK of new data after it, since the trace's start; null: none came.";
+    progress_ns: I64 ? null, "ns", "Time of the first ACK of new data after it, since the trace's start; null: none came. Before `t_ns` where the packet then waited in a queue before the tap.";
     progress_packet: U64 ? null, "", "That ACK.";
     flight_bytes: U32, "bytes", "Bytes outstanding at the expiry.";
     tail: Bool, "", "Whether it concerns the end of a transfer: no new data was sent before the ACK that ended the run of expiries.";
