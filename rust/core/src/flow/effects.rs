@@ -43,13 +43,14 @@ impl SenderState {
         if o.transmission != Transmission::Retransmission {
             return self.after_first(s, o.transmission, row, out);
         }
-        // A lost SYN leaves the windows as they are at first (RFC 6298 section 5.7).
-        self.slow_start.over |= s.start > 0;
         self.note_gap(t);
         self.last_resend = Some(t);
         self.tally.retransmissions += 1;
         self.tally.lost_before_tap += u64::from(o.lost_before_tap);
         let trigger = o.trigger.unwrap_or(Trigger::Undecided);
+        let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
+        // A lost SYN leaves the windows as they are at first (RFC 6298 section 5.7), and so does a probe (RFC 8985 section 7.3).
+        self.slow_start.over |= s.start > 0 && !timer;
         let mut timeout = None;
         let mut recovery = 0;
         let hidden = self.hides_expiries(s, o);
@@ -75,7 +76,6 @@ impl SenderState {
                 self.divide_silence(s, o, backoff, hidden);
             }
         }
-        let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
         if o.is_by_ack() {
             recovery = self.recover_fast(s, out);
         }

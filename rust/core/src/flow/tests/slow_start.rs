@@ -39,3 +39,32 @@ fn a_window_that_doubles_again_is_slow_start() {
     // The window had been as large before.
     assert_eq!(slow_start_ms(&[8, 4, 8, 8]), before);
 }
+
+/// Flights in turn, one a round trip of 22 ms, after a timer has repeated the first segment, of which nothing had been lost: ms.
+fn after_a_timer(flights: &[u32]) -> i64 {
+    let mut s = Script::new(true);
+    s.data(30.0, 0);
+    s.stamp(100, 1);
+    s.data(230.0, 0);
+    s.stamp(300, 1);
+    s.ack(253.0, 1);
+    s.stamp(10, 100);
+    let (mut t, mut next) = (253.1, 1);
+    for (k, flight) in flights.iter().enumerate() {
+        for i in 0..*flight {
+            s.data(t + 0.1 * f64::from(i), next + i);
+            s.stamp(400 + 22 * k as u32, 20 + k as u32);
+        }
+        next += flight;
+        t += 22.0;
+        s.ack(t - 0.1, next);
+        s.stamp(30 + 22 * k as u32, 400 + 22 * k as u32);
+    }
+    s.run().time_in("slow_start") / MS
+}
+
+#[test]
+fn a_timer_that_may_be_a_probes_ends_no_slow_start() {
+    assert!(after_a_timer(&[2, 4, 8, 16]) >= 75);
+    assert!(after_a_timer(&[2; 40]) < 440);
+}
