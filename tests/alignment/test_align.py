@@ -168,3 +168,10 @@ def test_one_capture_in_two_halves(tmp_path: Path) -> None:
     (tmp_path / "b.pcap").write_bytes(data[:24] + data[middle:])
     with pytest.raises(AlignmentError, match=r"in common, and their clocks are .* s apart"):
         wl.align([tmp_path / "a.pcap", tmp_path / "b.pcap"])
+
+
+def test_many_unrelated_captures_are_not_all_named() -> None:
+    names = ("ackhold1000_newreno", "blackout3", "bloat100", "clean_cubic", "mixed_newreno", "rnd2_cubic")
+    captures = [MIXED.with_name(f"{name}.sender.pcap") for name in names]
+    with pytest.raises(AlignmentError, match=r"^(?:[^;]*;){3} and 2 more pairs; analyse each on its own"):
+        wl.align(captures)

@@ -26,6 +26,11 @@ _INFERRED = "one of the two captures has no readable packets: pairs were inferre
 
 Found = dict[tuple[int, int], CommonPackets]
 
+#: Pairs of captures that an error names: of twenty unrelated ones there are 190.
+PAIRS_NAMED = 3
+
+_DAY_NS = 86_400 * 10**9
+
 
 def fit_clocks(summaries: Sequence[CaptureSummary], found: Found) -> list[ClockMap]:
     """The map of every capture's clock to the axis, in their order. The axis is a clock that was not stepped."""
@@ -101,9 +106,11 @@ def _chain(axis: int, names: Sequence[str], fitted: Callable[[int, int], _Fitted
                 break
             refused += [str(made) for made in tried.values() if isinstance(made, NoClockFit)]
         else:
+            why = list(dict.fromkeys(refused))
+            more = [f"and {len(why) - PAIRS_NAMED} more pairs"] if len(why) > PAIRS_NAMED + 1 else why[PAIRS_NAMED:]
             raise AlignmentError(
-                "the captures cannot be put on one clock: " + "; ".join(dict.fromkeys(refused)),
-                next="analyse each on its own, or give captures of the same traffic at the same time",
+                "the captures cannot be put on one clock: " + "; ".join(why[:PAIRS_NAMED] + more),
+                next="analyse each on its own (`wlanlens batch`), or give captures of the same traffic at the same time",
             )
     return list(reached.values())
 
@@ -226,7 +233,9 @@ def _check_enough(a: CaptureSummary, b: CaptureSummary, found: int, forward: boo
         begins = [summary.first_ns for summary in (first, second) if summary.first_ns is not None]
         ends = [summary.last_ns for summary in (first, second) if summary.last_ns is not None]
         apart = max(begins) - min(ends)
-        clocks = f", and their clocks are {apart / 1e9:.3g} s apart" if apart > 0 else ""
+        days = apart // _DAY_NS
+        long = count(days, "day") if days else f"{apart / 1e9:.3g} s"
+        clocks = f", and their clocks are {long} apart" if apart > 0 else ""
         have = "no packet" if found == 0 else f"only {count(found, 'packet')}"
         raise NoClockFit(f"{who} have {have} in common{clocks}")
 
