@@ -11,6 +11,8 @@ use super::trigger::REACTION_SLACK_NS;
 const MS: i64 = 1_000_000;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
+/// A SYN and a SYN+ACK have two headers of IPv4 and TCP at least.
+const HANDSHAKE_BYTES: i64 = 80;
 
 /// The state of a sender until `t`, from its outstanding bytes, the window and its phase.
 pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Option<u64>) {
@@ -91,7 +93,7 @@ pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, g
         _ if h.near_receiver => 0,
         Some(n) => own_delay(n, if first { o.acked } else { h.flight_sent }),
         None if first => 0,
-        None if h.flight_sent <= h.mss() => 0,
+        None if h.flight_sent <= h.mss() || h.answered_by_timer(o, silent, least) => 0,
         None => return None,
     };
     // An ACK whose own timestamp shows that it was made long before was held on the path, not by the receiver.
@@ -122,6 +124,15 @@ impl SenderState {
     fn reach_ns(&self, view: &SenderView) -> i64 {
         let there = view.there.unwrap_or(0).max(self.loop_ns().unwrap_or(0));
         there.saturating_add(there / 2).saturating_add(TICK_NS)
+    }
+
+    /// One ACK answers a whole burst so late that the path, had it spent its least round trip on passing the bytes of that, passes the burst
+    /// sooner: a timer of the receiver made it late. A receiver whose application reads slowly looks alike where its window changes.
+    fn answered_by_timer(&self, o: &AckOutcome, silent: i64, least: i64) -> bool {
+        let whole = self.flight() <= 0 && o.burst == o.acked && o.acked == self.flight_sent;
+        let steady = self.window.is_some() && self.window == self.tally.window_min;
+        let bytes = if self.rtt_least_small { HANDSHAKE_BYTES } else { self.segment.max(1) };
+        whole && steady && silent - least - least.saturating_mul(self.flight_sent) / bytes >= DELAYED_ACK_NS
     }
 
     /// Whether the latest timeout was spurious is undecided.
