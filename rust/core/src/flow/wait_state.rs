@@ -132,7 +132,9 @@ impl SenderState {
         let whole = self.flight() <= 0 && o.burst == o.acked && o.acked == self.flight_sent;
         let steady = self.window.is_some() && self.window == self.tally.window_min;
         let bytes = if self.rtt_least_small { HANDSHAKE_BYTES } else { self.segment.max(1) };
-        whole && steady && silent - least - least.saturating_mul(self.flight_sent) / bytes >= DELAYED_ACK_NS
+        // A clock that ticks may show none.
+        let known = least > 0;
+        whole && steady && known && silent - least - least.saturating_mul(self.flight_sent) / bytes >= DELAYED_ACK_NS
     }
 
     /// Whether the latest timeout was spurious is undecided.
