@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import wlanlens as wl
@@ -18,6 +19,7 @@ from tests.rows import table
 from wlanlens.errors import NothingToDraw
 from wlanlens.plots import inter_loss, retransmission_pairs, rto_backoff, tcp_view, time_sequence_points
 from wlanlens.plots._chart import Chart, Panel
+from wlanlens.plots.rto_backoff import backoff_steps
 from wlanlens.trace import Trace
 
 BLACKOUT = Small("blackout", 8.0, ("sender",))
@@ -259,3 +261,10 @@ def test_a_logarithmic_axis_begins_below_a_digit(value: float, begins: float) ->
     axis = Chart("", "", (Panel("", "", log_y=True, y_range=(value, 8.0 * value)),), ()).layout()["yaxis"]
     assert 10 ** axis["range"][0] == pytest.approx(begins)
     assert 10 ** axis["range"][1] == pytest.approx(8 * value)
+
+
+def test_an_expiry_whose_packet_met_its_ack_in_a_queue_leaves_no_backoff() -> None:
+    """The ACK passes the tap at 2 ns, the timer's packet at 5 ns; the next one waits for its ACK until 9 ns."""
+    expiries = pa.table({"t_ns": [5, 8], "progress_ns": [2, 9], "backoff": [0, 0]})
+    x, y = backoff_steps(expiries, 10)
+    assert list(zip(x.tolist(), y.tolist(), strict=True)) == [(0, 0), (5, 1), (5, 0), (8, 1), (9, 0), (10, 0)]

@@ -113,7 +113,8 @@ def backoff_steps(expiries: pa.Table, end_ns: int) -> tuple[Array, Array]:
         x.append(at)
         y.append(before + 1)
         if ends >= 0:
-            x.append(ends)
+            # An ACK that the packet met in its host's queue comes before it at the tap.
+            x.append(max(ends, at))
             y.append(0)
     order = np.argsort(np.array(x), kind="stable")
     times, counts = np.array(x)[order], np.array(y)[order]

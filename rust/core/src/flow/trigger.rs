@@ -282,7 +282,8 @@ impl SenderState {
     }
 
     /// Since the third duplicate ACK more new data passed, without a pause, than duplicate ACKs call for (RFC 6582 section 3.2): it had been
-    /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for.
+    /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for. A sender that waits for
+    /// its timer pauses for most of that time.
     fn was_in_queue(&self, s: &Sent) -> bool {
         let called = i64::from(self.dupacks.max(self.unspent_dupacks)) * self.mss();
         let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
