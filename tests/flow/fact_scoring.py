@@ -394,12 +394,16 @@ class _Side:
             else:
                 self.judge("recoveries.ended_by", row, UNDECIDED)
 
-    def nothing_lost(self, i: int) -> bool | None:
-        """Whether no retransmission of the recovery that segment i began was needed; None: the first is open, or what followed it."""
+    def all_acked(self, i: int) -> float:
+        """When an ACK of all data sent before segment i reached the sender; infinite for never."""
         t = self.truth
         point = t.end[self.ids[: np.searchsorted(self.ids, i)]].max()
         acks = self.acks[(t.ack[self.acks] >= point) & (t.fate[self.acks] == "delivered")]
-        until = t.ended[acks].min() if len(acks) else np.inf
+        return float(t.ended[acks].min()) if len(acks) else np.inf
+
+    def nothing_lost(self, i: int) -> bool | None:
+        """Whether no retransmission of the recovery that segment i began was needed; None: the first is open, or what followed it."""
+        t, until = self.truth, self.all_acked(i)
         mine = self.ids[(self.ids >= i) & (t.made[self.ids] < until) & np.isin(t.trigger[self.ids], [*FAMILY, "fast"])]
         verdicts = [self.spurious(int(j)) for j in mine]
         return False if False in verdicts else None if None in verdicts else True
@@ -407,10 +411,9 @@ class _Side:
     def ended_by(self, i: int) -> str:
         """What came first: an ACK of all data sent before the recovery or one that undid it, or an expiry."""
         t = self.truth
-        point = t.end[self.ids[: np.searchsorted(self.ids, i)]].max()
-        acks = self.acks[(t.ack[self.acks] >= point) & (t.fate[self.acks] == "delivered")]
-        acked = t.ended[acks].min() if len(acks) else np.inf
-        acked = min([acked, *(at for at, what in self.events if what == "recovery_undone" and at > t.made[i])])
+        acked = min(
+            [self.all_acked(i), *(at for at, what in self.events if what == "recovery_undone" and at > t.made[i])]
+        )
         expired = min((at for at, what in self.events if what == "timeout" and at > t.made[i]), default=np.inf)
         if acked == expired == np.inf:
             return "capture_end"

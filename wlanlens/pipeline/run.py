@@ -54,9 +54,10 @@ class Run:
         leave_out_pandas()
         self._source, self._judge, self._output = source, judge, output
         # The tables of every capture take about as long as those that only some have.
-        self._threads = (WriterThread(), WriterThread())
+        self._threads = everywhere, elsewhere = WriterThread(), WriterThread()
         self._writers = {
-            name: ParquetWriter(output, self._threads[name in ("packets", "segments")], name) for name in tables.names()
+            name: ParquetWriter(output, everywhere if name in ("packets", "segments") else elsewhere, name)
+            for name in tables.names()
         }
         self._window = Window(source.captures, source.tables)
         self._air = airtime.Air()

@@ -185,8 +185,8 @@ impl SenderState {
     /// When the third duplicate ACK reached the sender, if no retransmission has followed it. One that passes the tap later waited in a
     /// queue before the tap.
     pub fn repair_asked(&self) -> Option<i64> {
-        let open = matches!(self.phase, Phase::Open | Phase::Disorder);
-        (open && self.dupacks >= DUPACK_THRESHOLD).then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
+        (self.is_calm() && self.dupacks >= DUPACK_THRESHOLD)
+            .then_some(self.third_dupack.saturating_add(self.ack_way_ns()))
     }
 
     /// Since when the sender may have repaired a hole, if what passes at `t` is a repair: since the third duplicate ACK, or since it sent that.
@@ -219,7 +219,7 @@ impl SenderState {
 
     /// Of new data: is the sender in slow start?
     pub fn follow_slow_start(&mut self, t: i64, bytes: i64, trip: Option<i64>) {
-        let open = matches!(self.phase, Phase::Open | Phase::Disorder);
+        let open = self.is_calm();
         self.slow_start.sends(Outstanding {
             t,
             bytes,

@@ -449,6 +449,11 @@ impl SenderState {
         u32::try_from(self.flight().max(0)).unwrap_or(u32::MAX)
     }
 
+    /// It repairs nothing.
+    pub fn is_calm(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Disorder)
+    }
+
     pub fn mss(&self) -> i64 {
         if self.segment > 0 {
             self.segment

@@ -73,13 +73,8 @@ pub fn by_loops([to_sender, to_receiver]: [i64; 2]) -> Tap {
     }
 }
 
-/// How soon an end answers ACKs compared with the round trip of its data at the tap. Both ends may send data: they must agree.
-fn reactions_say(senders: &[SenderState; 2]) -> Option<Near> {
-    let says = |sender: &SenderState, own: Near, other: Near| match (sender.reaction, sender.rtt_least) {
-        (Some(reaction), Some(rtt)) if reaction.saturating_mul(NEAR) < rtt => Some(own),
-        (Some(reaction), Some(rtt)) if rtt.saturating_mul(NEAR) < reaction => Some(other),
-        _ => None,
-    };
+/// What both ends say; `says` is given a sender, its own end and the other one. They must agree.
+fn both_say(senders: &[SenderState; 2], says: impl Fn(&SenderState, Near, Near) -> Option<Near>) -> Option<Near> {
     let [a, b] = senders;
     match (says(a, Near::A, Near::B), says(b, Near::B, Near::A)) {
         (Some(x), Some(y)) if x != y => Some(Near::Neither),
@@ -87,18 +82,22 @@ fn reactions_say(senders: &[SenderState; 2]) -> Option<Near> {
     }
 }
 
+/// How soon an end answers ACKs compared with the round trip of its data at the tap. Both ends may send data: they must agree.
+fn reactions_say(senders: &[SenderState; 2]) -> Option<Near> {
+    both_say(senders, |sender, own, other| match (sender.reaction, sender.rtt_least) {
+        (Some(reaction), Some(rtt)) if reaction.saturating_mul(NEAR) < rtt => Some(own),
+        (Some(reaction), Some(rtt)) if rtt.saturating_mul(NEAR) < reaction => Some(other),
+        _ => None,
+    })
+}
+
 /// What the connection learned from others of its hosts as its data began, which corrects a handshake that waited in a queue.
 fn hosts_say(senders: &[SenderState; 2]) -> Option<Near> {
-    let says = |sender: &SenderState, own: Near, other: Near| match (sender.near_sender, sender.near_receiver) {
+    both_say(senders, |sender, own, other| match (sender.near_sender, sender.near_receiver) {
         (true, false) => Some(own),
         (false, true) => Some(other),
         _ => None,
-    };
-    let [a, b] = senders;
-    match (says(a, Near::A, Near::B), says(b, Near::B, Near::A)) {
-        (Some(x), Some(y)) if x != y => None,
-        (x, y) => x.or(y),
-    }
+    })
 }
 
 /// The end from which packets come without passing a router, while those of the other end passed one.

@@ -195,7 +195,8 @@ impl SenderState {
         if v.told && v.head && v.copies == 1 && self.was_in_queue(s) {
             return Causes::REPORT;
         }
-        let behind = o.acked_before && matches!(self.phase, Phase::Open | Phase::Disorder);
+        let calm = self.is_calm();
+        let behind = o.acked_before && calm;
         // What the state of the sender lets it repeat.
         let possible = match self.phase {
             _ if self.in_doubt(s) => self.unsure.or(Causes::EXPIRY),
@@ -229,12 +230,11 @@ impl SenderState {
         };
         // It comes at once after a duplicate ACK, when the timer is due, too: the sender let the third one pass.
         let passed = v.told && v.clocked && !s.sack_ok && v.dups > 4 && v.overdue;
-        let passed = passed && matches!(self.phase, Phase::Open | Phase::Disorder);
+        let passed = passed && calm;
         // No ACK is answered so late: after RACK's reordering window only a timer is left.
         let slow = !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction);
         let probe = self.may_be_probe(s, v);
         // A probe repeats the last segment (RFC 8985 section 7.3).
-        let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
         let expired = v.head && (v.late || stuck || slow && (v.ran_out || calm && s.end < self.end)) && !explained;
         // A while after the ACK that calls for it, and when the retransmission timer is due: RACK's timer or that one.
         let due = v.overdue || v.ran_out;
@@ -287,8 +287,7 @@ impl SenderState {
     fn was_in_queue(&self, s: &Sent) -> bool {
         let called = i64::from(self.dupacks.max(self.unspent_dupacks)) * self.mss();
         let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
-        matches!(self.phase, Phase::Open | Phase::Disorder)
-            && self.dupacks >= DUPACK_THRESHOLD
+        self.repair_asked().is_some()
             && self.end - self.third_dupack_end > called
             && self.len_before == self.segment
             && silent <= (s.t - self.third_dupack) / 8

@@ -97,7 +97,7 @@ impl SenderState {
         let recovery = self.recoveries.back().filter(|r| self.phase == Phase::Recovery && r.ended.is_none());
         let repaired = copy.zip(recovery).is_some_and(|(copy, r)| copy.copies > 1 && copy.t_last >= r.t);
         let overtaken = !o.acked_before && copy.is_some_and(|r| self.delivered_sent > Some(r.t_last));
-        let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
+        let calm = self.is_calm();
         let probe = s.sack_ok && s.end >= self.end && calm && self.probe.is_none() && !(v.head && self.no_probes);
         let probe = probe && copy.map_or(o.lost_before_tap && self.ids.skipped == 1, |r| r.copies == 1);
         // The timer may have expired for bytes below these, and its packet be missing.

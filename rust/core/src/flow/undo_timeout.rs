@@ -11,7 +11,7 @@ use super::undo::{By, Undo};
 impl SenderState {
     /// A retransmission leaves. Linux begins anew from state Open, and with a timeout after progress in state Loss.
     pub fn count_resent(&mut self, s: &Sent, expired: bool) {
-        let from_open = matches!(self.phase, Phase::Open | Phase::Disorder) && self.probe.is_none();
+        let from_open = self.is_calm() && self.probe.is_none();
         let progressed = self.expired_at < 0 || self.last_advance > self.last_expiry;
         let again = expired && self.phase == Phase::Loss && progressed;
         if from_open || again {

@@ -126,15 +126,27 @@ impl SenderState {
         there.saturating_add(there / 2).saturating_add(TICK_NS)
     }
 
+    /// One ACK answers all that was outstanding.
+    fn answers_all(&self, o: &AckOutcome) -> bool {
+        o.kind == AckKind::Advance && self.flight() <= 0 && o.acked == self.flight_sent
+    }
+
+    /// The window is known, and was never smaller.
+    fn has_steady_window(&self) -> bool {
+        self.window.is_some() && self.window == self.tally.window_min
+    }
+
     /// One ACK answers a whole burst so late that the path, had it spent its least round trip on passing the bytes of that, passes the burst
     /// sooner: a timer of the receiver made it late. A receiver whose application reads slowly looks alike where its window changes.
     fn answered_by_timer(&self, o: &AckOutcome, silent: i64, least: i64) -> bool {
-        let whole = self.flight() <= 0 && o.burst == o.acked && o.acked == self.flight_sent;
-        let steady = self.window.is_some() && self.window == self.tally.window_min;
+        let whole = o.burst == o.acked && self.answers_all(o);
         let bytes = if self.rtt_least_small { HANDSHAKE_BYTES } else { self.segment.max(1) };
         // A clock that ticks may show none.
         let known = least > 0;
-        whole && steady && known && silent - least - least.saturating_mul(self.flight_sent) / bytes >= DELAYED_ACK_NS
+        whole
+            && self.has_steady_window()
+            && known
+            && silent - least - least.saturating_mul(self.flight_sent) / bytes >= DELAYED_ACK_NS
     }
 
     /// Whether the latest timeout was spurious is undecided.
@@ -237,18 +249,18 @@ impl SenderState {
     /// One ACK answers a whole burst. If a larger one takes no longer than the one before, a timer of the receiver made both late, and not the
     /// path: that passes the additional bytes in the difference.
     pub fn learn_from_bursts(&mut self, o: &AckOutcome) {
-        let whole = o.kind == AckKind::Advance && self.flight() <= 0 && o.acked == self.flight_sent;
         // What passes a tap away from its sender had been sent closer together.
-        let Some(rtt) = o.rtt.filter(|_| whole && (o.burst == o.acked || self.view.is_some())) else { return };
+        let burst = o.burst == o.acked || self.view.is_some();
+        let Some(rtt) = o.rtt.filter(|_| burst && self.answers_all(o)) else { return };
         let late = rtt - self.rtt_least.unwrap_or(rtt);
         let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));
         let apart = (late - before).max(0);
         // Round trips are never quite alike; where that outweighs what the path took for more bytes, it says nothing.
         let alike = (-before / 8..=before / 16).contains(&(late - before));
         // A receiver whose application reads slowly answers when that reads, and its window falls meanwhile.
-        let reads = window.is_some() && window == self.window && self.tally.window_min == window;
+        let steady = window == self.window && self.has_steady_window();
         let larger = bytes > 0 && bytes + self.mss() <= o.acked;
-        if reads && larger && before >= DELAYED_ACK_NS && alike {
+        if steady && larger && before >= DELAYED_ACK_NS && alike {
             let pace = apart.saturating_mul(1024) / (o.acked - bytes);
             self.ns_per_kib = Some(self.ns_per_kib.map_or(pace, |known| known.min(pace)));
         }
