@@ -49,6 +49,8 @@ pub struct Timeline {
     flight: u32,
     /// End of the last piece that the peer acknowledged: later pieces are not part of the intervals.
     acked_until: i64,
+    /// Since when the sender has been idle.
+    idle_since: Option<i64>,
     /// Bytes in flight at a delayed-ACK stall among the open pieces while the path's speed is unknown: nothing is final.
     doubt: Option<i64>,
     /// The answer to the SYN came as late as a timer of the peer sends it again: nothing is final until a round trip is known.
@@ -98,6 +100,7 @@ impl Timeline {
             acked_until: start,
             doubt: None,
             late_answer: false,
+            idle_since: None,
             away: false,
             stalled: None,
             probed: false,
@@ -118,8 +121,15 @@ impl Timeline {
         self.since.acked += piece.acked;
         self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
         self.since.rtt_count += piece.rtt_count;
-        // A short pause is processing or channel access, not an idle application: it counts with the state after it.
-        if matches!(piece.state, State::Idle | State::Handshake) && piece.end - piece.start < self.rest_ns {
+        // A short pause is processing or channel access, not an idle application: it counts with the state before it. Packets of the
+        // peer divide a long one.
+        let idle = piece.state == State::Idle;
+        if !idle && piece.end > piece.start {
+            self.idle_since = None;
+        }
+        let since = if idle { *self.idle_since.get_or_insert(piece.start) } else { piece.start };
+        let rests = piece.end - since < self.rest_ns;
+        if rests && matches!(piece.state, State::Idle | State::Handshake) {
             if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
@@ -128,6 +138,9 @@ impl Timeline {
         match self.open.last_mut() {
             Some(p) if p.state == piece.state && p.timeout == piece.timeout && !apart(p) => p.merge(&piece),
             _ => self.open.push(piece),
+        }
+        if idle && !rests && since < piece.start {
+            self.was(since, State::Idle, None);
         }
     }
 

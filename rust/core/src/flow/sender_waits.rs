@@ -12,6 +12,7 @@ use super::sender_state::SenderState;
 use super::sender_view::{Lone, SenderView};
 use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::timestamp_clock::TimestampClock;
 use super::trigger::REACTION_SLACK_NS;
 use super::wait_state::pace_of;
 
@@ -51,12 +52,17 @@ impl SenderState {
     }
 
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
-    pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
+    /// `clock`: that of its timestamps.
+    pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, clock: &TimestampClock, timeline: &mut Timeline) {
         // What follows an own packet tells nothing of the time before that.
         let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
         let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
-        timeline.was_under_way(self.last_advance.unwrap_or(s.t), state);
-        if s.start != self.una {
+        // The fastest packet of its clock may have waited as long as the fastest reaction.
+        let made =
+            s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction).map(|(made, fastest)| made - fastest);
+        let written = made.filter(|made| made - asked > REACTION_SLACK_NS);
+        timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
+        if s.start != self.una || written.is_some() {
             return;
         }
         if s.t - asked > self.longest_timeout() {
@@ -193,6 +199,7 @@ impl SenderState {
             idle = if idle > usual { idle } else { 0 };
         }
         let mut released = view.read(s.t, echo, loop_ns);
+        let wrote_all = self.wrote_all(s, &view);
         if let Some(lone) = view.lone.filter(|_| first && self.follows_lone(s, &view, released, there)) {
             timeline.was_for_timer(lone.since);
         }
@@ -215,8 +222,8 @@ impl SenderState {
                 let timer = self.timer_ended(s, last, o, &view);
                 timeline.was(last, if timer { State::RtoWait } else { State::Undecided }, None);
                 // Two expiries take three times the first one (RFC 6298 section 5.5), and how long that is was seen before; or it was
-                // longer than one timer of any model.
-                let known = self.timer.fitted() || s.t - last > self.longest_wait();
+                // longer than one timer of any model. That of a SYN that expired before lasts until a round trip of data (section 3).
+                let known = self.timer.fitted() || self.una > 1 && s.t - last > self.longest_wait();
                 let first = self.timer.rto(0, self.cwnd_segments()).filter(|_| timer && known);
                 if let Some(first) = first.filter(|first| s.t - last - loop_ns > 2 * first) {
                     timeline.was(last + first, State::BackoffWait, None);
@@ -224,7 +231,7 @@ impl SenderState {
             }
         }
         if let (Some(at), 0, true) = (released, idle, first) {
-            if echo.is_some() {
+            if echo.is_some() && !wrote_all {
                 view.there = Some(s.t - at);
                 // What waited in a queue on its way to the tap had left earlier, by its sender's clock.
                 view.ack_way = self.sent_at.map(|sent| (sent.min(s.t) - at - loop_ns / 2).clamp(0, s.t - at));
@@ -343,6 +350,13 @@ impl SenderState {
         } else {
             State::Undecided
         }
+    }
+
+    /// Its application had written no more before `s`: the segment before was not full, although both windows had room for a full one.
+    fn wrote_all(&self, s: &Sent, view: &SenderView) -> bool {
+        let next = s.start - view.una + self.segment;
+        let room = next <= view.flight_max && view.window.is_none_or(|w| next <= i64::from(w));
+        room && self.phase == Phase::Open && (1..self.segment).contains(&view.len) && !view.has_more()
     }
 
     /// The window that it knew had room for a full segment.

@@ -61,4 +61,9 @@ impl TimestampClock {
         let ticks = i64::from(tsval.wrapping_sub(v0) as i32);
         Some(self.offset? + (ticks + 1) * self.tick?)
     }
+
+    /// Earliest time at which it left: the fastest path may have delayed none by less than a tick.
+    pub fn made_after(&self, tsval: u32) -> Option<i64> {
+        Some(self.made(tsval)? - 2 * self.tick?)
+    }
 }
