@@ -11,7 +11,7 @@ import pytest
 import wlanlens as wl
 from tests.detectors.together import aligned, given
 from wlanlens.ledger import ledger
-from wlanlens.ledger.link_layer import ACCESS_NS, SIFS_NS
+from wlanlens.ledger.air import ACCESS_NS, SIFS_NS
 from wlanlens.ledger.spans import Spans
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger.link_layer import ACCESS_NS, NONE, Air, numbers_of, part, rows_of
+from wlanlens.ledger.air import ACCESS_NS, NONE, Air, numbers_of, part, rows_of
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded
 
@@ -28,16 +28,15 @@ class AirAlone:
         air = Air(frames, exchanges)
         columns = {
             name: numbers_of(exchanges, name)
-            for name in ("flow", "first_packet", "ack_packet", "t_first_ns", "t_ack_ns")
+            for name in ("flow", "first_packet", "last_packet", "ack_packet", "t_first_ns", "t_last_ns", "t_ack_ns")
         }
         columns["back"] = coded(exchanges.column("direction"), _DIRECTIONS).astype(np.int64)
         columns["data"] = coded(exchanges.column("carries"), ("tcp_data",)).astype(np.int64) == 0
         columns = rows_of(
             columns, (columns["flow"] != NONE) & (columns["t_first_ns"] != NONE) & (columns["t_ack_ns"] != NONE)
         )
-        first, ack = air.length_of(columns["first_packet"]), air.length_of(columns["ack_packet"])
-        columns["begin"] = columns["t_first_ns"] - first * air.shift
-        columns["end"] = columns["t_ack_ns"] + ack * (1 - air.shift)
+        columns["begin"] = columns["t_first_ns"] - air.length_of(columns["first_packet"]) * air.shift
+        columns["end"] = air.end_of(columns)
         self._exchanges = rows_of(columns, np.lexsort((columns["begin"], columns["flow"])))
         self._busy = air.busy
 

@@ -11,6 +11,7 @@ from wlanlens import tables
 from wlanlens.errors import WlanlensError
 from wlanlens.ledger import classify, link_layer
 from wlanlens.ledger.air_alone import AirAlone
+from wlanlens.ledger.receiver_delays import ReceiverDelays
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ BELOW = ("links", *tables.LINK)
 
 #: Tables of a capture of the air alone: they show when the air is full of a connection.
 ALONE = ("frames", "exchanges")
+
+#: Categories in which a sender waits for its receiver where that delays an ACK.
+BLOCKED = ("receiver_window", "slow_start", "path")
 
 #: What the ledger's words mean, for people.
 PLAIN = {
@@ -135,10 +139,17 @@ def from_intervals(
         who, flow, back, limited = who[row], flow[row], back[row], limited[row]
         same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
+        delays = ReceiverDelays(below["links"])
+        if delays:
+            blocked = delays.has(flow, back) & np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
+            row, start, end, category = link_layer.cut_where(
+                delays, flow, back, start, end, category, blocked, "delayed_ack"
+            )
+            who, flow, back, limited = who[row], flow[row], back[row], limited[row]
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
         air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
-        row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
+        row, start, end, category = link_layer.cut_where(air, flow, back, start, end, category, limited)
     else:
         row = np.arange(len(who))
     who, flow, back = who[row], flow[row], back[row]

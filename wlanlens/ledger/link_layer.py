@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from wlanlens.ledger.air import ACCESS_NS, NEVER, NONE, SIFS_NS, Air, access_ns, numbers_of, part, rows_of, value_at
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import Array, coded, filled, find, integers, narrow, numbers_of_texts
+from wlanlens.tables.columns import Array, coded, integers, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 #: The time is divided into pieces of this length; inside a piece the order of the categories is lost. A second of a busy
 #: channel has a thousand frames: a ledger with an interval for each would be longer than the capture.
 PIECE_NS = 100_000_000
-
-#: Before a first transmission a station waits for DIFS and up to 31 slots of 20 us (IEEE 802.11b: 15.2, 18.3.3), the
-#: longest of all PHYs: the channel is idle that long for access. If it is idle for longer, no frame was ready.
-ACCESS_NS = 670_000
-
-#: The frames of one exchange (RTS, CTS, data, ACK) are a SIFS apart, 10 or 16 us; before any other frame the channel is
-#: idle for a SIFS and a slot at least, 19 us (IEEE 802.11: 10.3.2.3).
-SIFS_NS = 18_000
 
 #: From the end of one packet's exchange to the time at which the next one waits, which it caused: DIFS, 50 us (802.11b), and
 #: as much for the hosts and for clocks.
@@ -43,47 +36,11 @@ _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
 
 
 class Full(Protocol):
-    """Tells when the air was full of a connection."""
+    """Tells when something is so of a connection: the air is full of it."""
 
     def full(self, flow: int, back: int) -> Spans:
         """Of one direction of a connection."""
         ...
-
-
-class Air:
-    """The frames of a sniffer: when the air was busy, and the exchanges of connections.
-
-    Attributes
-    ----------
-    number : array
-        The number of each frame's packet.
-    busy : Spans
-    shift : int
-        1 if timestamps mark the ends of frames, 0 if they mark their starts.
-    answered : dict of array
-        Columns of the acknowledged exchanges of connections.
-    """
-
-    def __init__(self, frames: pa.Table, exchanges: pa.Table) -> None:
-        self.number, t = numbers_of(frames, "packet"), numbers_of(frames, "t_ns")
-        airtime = np.nan_to_num(np.asarray(filled(frames.column("airtime_us"), np.nan), float)) * 1000
-        self._length = airtime.astype(np.int64)
-        names = ("flow", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns", "ack_packet")
-        mine = {name: numbers_of(exchanges, name) for name in names}
-        known = (mine["flow"] != NONE) & (mine["t_last_ns"] != NONE) & (mine["t_ack_ns"] != NONE)
-        self.answered = mine = rows_of(mine, known)
-        data, ack = (self.length_of(mine[name]) for name in ("last_packet", "ack_packet"))
-        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by the
-        # ACK's airtime and a SIFS if they mark ends, by the data frame's and a SIFS if they mark starts.
-        apart = mine["t_ack_ns"] - mine["t_last_ns"]
-        tells = np.abs(data - ack) > 2 * SIFS_NS
-        ends = bool(np.median((np.abs(apart - ack) - np.abs(apart - data))[tells]) <= 0) if tells.any() else True
-        self.shift = int(ends)
-        self.busy = Spans.of(t - self._length * self.shift, t + self._length * (1 - self.shift))
-
-    def length_of(self, packet: Array) -> Array:
-        """Airtime of each frame, ns, by the number of its packet; 0 for an unknown one."""
-        return _at(self.number, self._length, packet)
 
 
 class LinkLayer:
@@ -94,11 +51,11 @@ class LinkLayer:
         names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet", "payload_bytes")
         self._links = {name: numbers_of(links, name) for name in names}
         self._links["back"] = coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64)
-        self._links["first"] = np.full(links.num_rows, _NEVER)
+        self._links["first"] = np.full(links.num_rows, NEVER)
         self._links["latest"] = np.full(links.num_rows, NONE)
         for column in (links.column(f"{point}_t_ns") for point in POINTS):
             if column.null_count < len(column):
-                for name, extreme, none in (("first", np.minimum, _NEVER), ("latest", np.maximum, NONE)):
+                for name, extreme, none in (("first", np.minimum, NEVER), ("latest", np.maximum, NONE)):
                     extreme(self._links[name], integers(column, none), out=self._links[name])
         of_tcp = self._links["flow"] != NONE
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
@@ -114,9 +71,11 @@ class LinkLayer:
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
         air = Air(frames, exchanges)
         self.busy, shift, mine = air.busy, air.shift, air.answered
-        data, ack = air.length_of(mine["last_packet"]), air.length_of(mine["ack_packet"])
-        # Whoever waits, waits for the idle slots before others' frames, too.
-        self.used = self.busy.joined(ACCESS_NS)
+        data = air.length_of(mine["last_packet"])
+        # Whoever waits, waits for the idle slots before others' frames, too, and before their copies, however many those are.
+        self.used = Spans.of(
+            np.append(self.busy.start, air.exchanges.start), np.append(self.busy.end, air.exchanges.end)
+        ).joined(ACCESS_NS)
         # The first transmission may be damaged, and then it is in no exchange.
         longest = air.length_of(self._links["air_packet"])
         self._links["air_start"] = self._links["air_t_ns"] - longest * shift
@@ -124,26 +83,29 @@ class LinkLayer:
         hosts = [numbers_of_texts(frames.column(name)) for name in ("sa", "da")]
         names, codes = np.unique(np.concatenate(hosts), return_inverse=True)
         self._hosts, (source, target) = len(names), np.split(codes, 2)
-        self._links["source"] = _at(air.number, source, self._links["air_packet"])
-        self._links["target"] = _at(air.number, target, self._links["air_packet"])
+        self._links["source"] = value_at(air.number, source, self._links["air_packet"])
+        self._links["target"] = value_at(air.number, target, self._links["air_packet"])
         # With RTS and CTS before it.
         self._links["air_begin"] = self.busy.joined(SIFS_NS).began(self._links["air_start"])
         # Of a transmission whose MAC acknowledgment was not heard, its own end.
         last = np.maximum(self._links["air_last_ns"], self._links["air_t_ns"]) + longest * (1 - shift)
-        self._links["air_end"] = np.maximum(last, _at(mine["t_last_ns"], mine["t_ack_ns"], self._links["air_last_ns"]))
+        self._links["air_end"] = np.maximum(
+            last, value_at(mine["t_last_ns"], mine["t_ack_ns"], self._links["air_last_ns"])
+        )
+        heard = self.busy.joined(SIFS_NS)
         self._useful = {
             "flow": mine["flow"],
-            "start": self.busy.joined(SIFS_NS).began(mine["t_last_ns"] - data * shift),
-            "end": mine["t_ack_ns"] + ack * (1 - shift),
-            "retried": mine["t_first_ns"] < mine["t_last_ns"],
+            "first": heard.began(mine["t_first_ns"] - air.length_of(mine["first_packet"]) * shift),
+            "start": heard.began(mine["t_last_ns"] - data * shift),
+            "end": air.end_of(mine),
         }
         order = np.argsort(self._useful["flow"], kind="stable")
         self._useful = rows_of(self._useful, order)
 
     def divided(self, flow: int, start: Array, end: Array) -> Array:
         """ns of each category of `_PARTS` in consecutive pieces of time, one row per piece."""
-        useful, retries, waiting, bus = self._of(flow)
-        edges = [start, end, *(edge for spans in (useful, retries, waiting, bus) for edge in (spans.start, spans.end))]
+        each = useful, retries, access, waiting, bus = self._of(flow)
+        edges = [start, end, *(edge for spans in each for edge in (spans.start, spans.end))]
         bounds = np.unique(np.clip(np.concatenate(edges), start[0], end[-1]))
         low, high = bounds[:-1], bounds[1:]
         piece = np.searchsorted(start, low, side="right") - 1
@@ -151,6 +113,7 @@ class LinkLayer:
         low, high, piece = low[inside], high[inside], piece[inside]
         length = high - low
         on_air, retried = useful.holds(low), retries.holds(low)
+        on_air |= access.holds(low) & ~retried
         free = ~on_air & ~retried
         others = np.where(free & waiting.holds(low), self.used.before(high) - self.used.before(low), 0)
         on_bus = np.where(free & bus.holds(low), length - others, 0)
@@ -213,6 +176,32 @@ class LinkLayer:
         own = np.maximum(0, to_air + from_air - TURN_NS) - from_air
         return np.asarray(np.minimum(raw + own[links["source"]], links["air_begin"]))
 
+    def _before_tap(self, links: dict[str, Array]) -> Spans:
+        """When nothing of a connection was under way between its hosts until data passed the tap of one that transmits: that data had waited
+        in the host's own queue, unless the application was idle.
+        """
+        order = np.argsort(links["first"], kind="stable")
+        rows = rows_of(links, order[links["first"][order] < NEVER])
+        if not len(rows["first"]):
+            return Spans.of(rows["first"], rows["first"])
+        reach = np.maximum.accumulate(rows["latest"])
+        came = np.maximum.accumulate(np.where(rows["latest"] == reach, np.arange(len(reach)), 0))[:-1]
+        heard = rows["air_t_ns"] != NONE
+        sent = heard & (rows["first"] < rows["air_begin"]) & (rows["payload_bytes"] > 0)
+        arrived = heard & (rows["latest"] > np.maximum(rows["air_t_ns"], rows["air_last_ns"]))
+        gap = sent[1:] & arrived[came] & (rows["back"][1:] != rows["back"][came]) & (rows["first"][1:] > reach[:-1])
+        return Spans.of(reach[:-1][gap], rows["first"][1:][gap])
+
+    def _at_end(self, links: dict[str, Array]) -> Spans:
+        """Since when packets waited of which none later was on the air: they waited to the end of the captures."""
+        heard = links["air_t_ns"] != NONE
+        none = np.int64(-(2**62))
+        last = np.full(2, none)
+        np.maximum.at(last, links["back"][heard], links["first"][heard])
+        left = ~heard & (links["first"] == links["latest"]) & (links["first"] > last[links["back"]])
+        since = links["first"][left & (last[links["back"]] > none)]
+        return Spans.of(since, np.full(len(since), NEVER))
+
     def _completed(self, links: dict[str, Array]) -> Array:
         """When the adapter had each packet from its host."""
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
@@ -223,8 +212,8 @@ class LinkLayer:
         out[sent] = self._urbs["t_complete_ns"][at[sent]]
         return out
 
-    def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans]:
-        """When packets of one connection were on the air, in retries, waiting for the air, and on the bus."""
+    def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans, Spans]:
+        """When packets of one connection were on the air, in retries, at their access to the channel, waiting for the air, and on the bus."""
         links, mine = part(self._links, flow), part(self._useful, flow)
         heard = links["air_t_ns"] != NONE
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
@@ -239,12 +228,17 @@ class LinkLayer:
         ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
         first, air = ready[heard], links["air_t_ns"][heard]
         last = np.where(links["air_last_ns"][heard] == NONE, air, links["air_last_ns"][heard])
-        waiting = Spans.of(first, last)
-        access = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
-        since = np.maximum(access, waiting.began(mine["start"]))
-        useful = Spans.of(np.where(mine["retried"], mine["start"], since), mine["end"])
+        more = (self._before_tap(links), self._at_end(links))
+        waiting = Spans.of(
+            np.concatenate((first, *(spans.start for spans in more))),
+            np.concatenate((last, *(spans.end for spans in more))),
+        )
+        begin = mine["first"]
+        free, ready = self.busy.ended(begin), waiting.began(begin)
+        since = np.maximum(np.maximum(free, begin - access_ns((begin - free)[ready <= free])), ready)
+        useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)
         retried = last > air
-        return useful, Spans.of(links["air_start"][heard][retried], last[retried]), waiting, bus
+        return useful, Spans.of(links["air_start"][heard][retried], last[retried]), access, waiting, bus
 
 
 def divide(
@@ -267,7 +261,7 @@ def divide(
         return origin, start, end, category
     link_layer = LinkLayer(below)
     if limited.any():
-        origin, start, end, category = cut_where_full(link_layer, flow, back, start, end, category, limited)
+        origin, start, end, category = cut_where(link_layer, flow, back, start, end, category, limited)
         flow = flow[origin]
     mine = np.flatnonzero(category == path)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
@@ -289,13 +283,20 @@ def divide(
     return origin[row[order]], a[order], b[order], code[order]
 
 
-def cut_where_full(
-    link_layer: Full, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
+def cut_where(
+    link_layer: Full,
+    flow: Array,
+    back: Array,
+    start: Array,
+    end: Array,
+    category: Array,
+    some: Array,
+    becomes: str = "path",
 ) -> tuple[Array, Array, Array, Array]:
-    """The rows, those that a window or a delayed ACK limits cut where the air is full: there they are `path`."""
-    rows, begins, ends, codes = [np.flatnonzero(~limited)], [start[~limited]], [end[~limited]], [category[~limited]]
-    for one in np.unique(np.stack((flow[limited], back[limited])).astype(np.int64), axis=1).T:
-        mine = np.flatnonzero(limited & (flow == one[0]) & (back == one[1]))
+    """The rows, some of them cut where the air is full: there they are `path`; or where other spans are: there they are `becomes`."""
+    rows, begins, ends, codes = [np.flatnonzero(~some)], [start[~some]], [end[~some]], [category[~some]]
+    for one in np.unique(np.stack((flow[some], back[some])).astype(np.int64), axis=1).T:
+        mine = np.flatnonzero(some & (flow == one[0]) & (back == one[1]))
         full = link_layer.full(int(one[0]), int(one[1]))
         bounds = np.unique(np.concatenate((start[mine], end[mine], full.start, full.end)))
         low, high = bounds[:-1], bounds[1:]
@@ -305,7 +306,7 @@ def cut_where_full(
         rows.append(row)
         begins.append(low)
         ends.append(high)
-        codes.append(np.where(full.holds(low), CATEGORIES.index("path"), category[row]).astype(category.dtype))
+        codes.append(np.where(full.holds(low), CATEGORIES.index(becomes), category[row]).astype(category.dtype))
     row, a, b, code = (np.concatenate(column) for column in (rows, begins, ends, codes))
     order = np.lexsort((b, a, row))
     return row[order], a[order], b[order], code[order]
@@ -320,31 +321,6 @@ def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]
     return row, a, np.minimum(a + PIECE_NS, end[row])
 
 
-NONE = -(2**62)
-_NEVER = np.iinfo(np.int64).max
-
-
 def _has_link_layer(links: pa.Table) -> bool:
     """Whether any packet was seen on the air or on the bus."""
     return any(links.column(name).null_count < links.num_rows for name in ("air_t_ns", "usb_packet"))
-
-
-def numbers_of(table: pa.Table, name: str) -> Array:
-    """A column as whole numbers; `NONE` for null."""
-    return integers(table.column(name), NONE)
-
-
-def rows_of(columns: dict[str, Array], which: Array) -> dict[str, Array]:
-    return {name: values[which] for name, values in columns.items()}
-
-
-def part(columns: dict[str, Array], flow: int) -> dict[str, Array]:
-    """The rows of one connection, from columns sorted by `flow`."""
-    low, high = np.searchsorted(columns["flow"], [flow, flow + 1])
-    return {name: values[low:high] for name, values in columns.items()}
-
-
-def _at(keys: Array, values: Array, wanted: Array) -> Array:
-    """The value of each key; 0 for an absent key."""
-    at = find(keys, wanted)
-    return np.where(at >= 0, values[at], 0) if len(keys) else wanted * 0

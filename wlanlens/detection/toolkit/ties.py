@@ -91,7 +91,8 @@ class TieSearch:
         before and before its first retry heard."""
         e = self.air.exchanges
         before = np.maximum(which - 1, 0)
-        done = np.where(e.t_ack_ns[before] != NULL, e.t_ack_ns[before], e.t_last_ns[before])
+        # The first ACK heard may not have reached the transmitter: copies follow it.
+        done = np.where(e.t_ack_ns[before] != NULL, np.maximum(e.t_ack_ns, e.t_last_ns)[before], e.t_last_ns[before])
         done = np.where((which == before) | (e.pair[before] != e.pair[which]), 0, done)
         t = e.t_first_ns[which]
         return np.where(heard, t - self.tie_ns, done), np.where(heard, t + self.tie_ns, t)
