@@ -37,6 +37,11 @@ CATEGORY_OF_STATE = {
 #: States of a sender that a link is not known to limit: the air may be full of its packets all the same.
 LIMITED = ("window_limited", "slow_start", "delayed_ack")
 
+#: A path that idles for no larger share of the time is the limit: a larger window would gain no more than that.
+BUSY_SHARE = 0.1
+#: No timer of a delayed ACK is shorter: half of Linux's 40 ms, and some more.
+DELAYED_ACK_NS = 25_000_000
+
 #: Time on the path is queueing delay where the mean round trip exceeds the flow's minimum by this: the shortest
 #: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. A shorter queue is useful:
 #: it keeps the path full while the window is halved. The detector `overbuffering` has the same figure. For the same
@@ -80,14 +85,15 @@ def assign(
             undecided &= ~_still_open(intervals, recoveries, rtt)
         _replace(categories, undecided, "fast_recovery", "unknown")
     # A path that is always busy is the limit, and its queue costs nothing.
+    minimum = _min_rtt(intervals, directions)
     full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
     if "window_limited" in states:
-        paced = _evenly_paced(intervals, directions, state == states.index("window_limited"))
+        mine = state == states.index("window_limited")
+        paced = _evenly_paced(intervals, directions, mine) | mine & _keeps_busy(intervals, directions, minimum)
         _replace(categories, paced, "receiver_window", "path")
         full |= paced
     if full.any():
         _replace(categories, _as_fast_as_full(intervals, directions, full), "slow_start", "path")
-    minimum = _min_rtt(intervals, directions)
     late = (minimum > 0) & (rtt - minimum >= np.maximum(QUEUE_NS, minimum))
     queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
@@ -110,6 +116,15 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
     end = filled(intervals.column("t_end_ns"))
     out[mine] = pace.evenly_paced(key[mine], end[mine], acked[mine], rtt[mine], full[mine])
     return out
+
+
+def _keeps_busy(intervals: pa.Table, directions: _Directions, minimum: Array) -> Array:
+    """Intervals in which a full window took so much longer than the shortest round trip that the path needed nearly all of the time to
+    pass it: a larger one would be no faster. One that took as long as a delayed ACK may have waited for that."""
+    window, rtt = (integers(intervals.column(name), -1) for name in ("window_bytes", "rtt_ns"))
+    full = pace.full_size(window, directions.reduce(window, np.maximum))
+    busy = (minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (rtt - minimum < DELAYED_ACK_NS)
+    return np.asarray(full & busy)
 
 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:

@@ -141,6 +141,7 @@ def from_intervals(
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         delays = ReceiverDelays(below["links"])
         if delays:
+            category = _placed_by(delays, flow, back, start, end, category)
             blocked = delays.has(flow, back) & np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
             row, start, end, category = link_layer.cut_where(
                 delays, flow, back, start, end, category, blocked, "delayed_ack"
@@ -167,6 +168,20 @@ def from_intervals(
         pa.array(end[last][kept]),
     ]
     return pa.Table.from_arrays(columns, schema=tables.schema("ledger"))
+
+
+def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, end: Array, category: Array) -> Array:
+    """Categories with each delayed ACK of the sender's capture taken for what was before it, where the receiver's capture shows when it was."""
+    delayed = np.flatnonzero(category == CATEGORIES.index("delayed_ack"))
+    delayed = delayed[(delayed > 0) & delays.has(flow[delayed], back[delayed])]
+    before = delayed - 1
+    follows = (flow[before] == flow[delayed]) & (back[before] == back[delayed])
+    follows &= np.isin(category[before], [CATEGORIES.index(name) for name in BLOCKED])
+    delayed, before = delayed[follows], before[follows]
+    shown = delays.explain(flow[delayed], back[delayed], start[before], end[delayed])
+    out = category.copy()
+    out[delayed[shown]] = category[before[shown]]
+    return out
 
 
 def _with_queue(start: Array, end: Array, category: Array, queued: Array) -> tuple[Array, Array, Array, Array]:

@@ -95,6 +95,7 @@ class LinkLayer:
         heard = self.busy.joined(SIFS_NS)
         self._useful = {
             "flow": mine["flow"],
+            "first_packet": mine["first_packet"],
             "first": heard.began(mine["t_first_ns"] - air.length_of(mine["first_packet"]) * shift),
             "start": heard.began(mine["t_last_ns"] - data * shift),
             "end": air.end_of(mine),
@@ -139,13 +140,14 @@ class LinkLayer:
 
         More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
         """
-        links = rows_of(part(self._links, flow), part(self._links, flow)["air_t_ns"] != NONE)
-        begin, end = links["on_air"], links["air_end"]
+        mine = part(self._links, flow)
+        links, before = rows_of(mine, mine["air_t_ns"] != NONE), self._before_tap(mine)
+        begin, end = self._since_answered(links, links["on_air"]), links["air_end"]
         data = (links["back"] == back) & (links["payload_bytes"] > 0)
         answer = links["back"] != back
         if not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
-        spans = Spans.of(begin, end).joined(TURN_NS)
+        spans = Spans.of(np.append(begin, before.start), np.append(end, before.end)).joined(TURN_NS)
         arrival = np.maximum(end, links["latest"])
         # The first arrival of data in each, and of the answers made after it the first that was back.
         of = np.searchsorted(spans.start, begin[data], side="right") - 1
@@ -156,6 +158,17 @@ class LinkLayer:
         earliest = np.append(np.minimum.accumulate(arrival[answer][order][::-1])[::-1], np.iinfo(np.int64).max)
         whole = earliest[np.searchsorted(made[order], first)] <= spans.end
         return Spans(spans.start[whole], spans.end[whole])
+
+    def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
+        """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
+        no longer meanwhile than its access takes."""
+        begin = ready.copy()
+        order = np.argsort(begin, kind="stable")
+        b, reach = begin[order][1:], np.maximum.accumulate(links["air_end"][order])[:-1]
+        idle = b - reach - (self.busy.before(b) - self.busy.before(reach))
+        hidden = (links["first"] >= links["air_begin"])[order][1:]
+        begin[order[1:]] = np.where(hidden & (idle <= ACCESS_NS), np.minimum(b, reach), b)
+        return begin
 
     def _on_air(self) -> Array:
         """Since when each packet waits for the air.
@@ -182,7 +195,8 @@ class LinkLayer:
         """
         order = np.argsort(links["first"], kind="stable")
         rows = rows_of(links, order[links["first"][order] < NEVER])
-        if not len(rows["first"]):
+        # A USB adapter has a queue of its own, behind the tap.
+        if not len(rows["first"]) or (rows["usb_packet"] != NONE).any():
             return Spans.of(rows["first"], rows["first"])
         reach = np.maximum.accumulate(rows["latest"])
         came = np.maximum.accumulate(np.where(rows["latest"] == reach, np.arange(len(reach)), 0))[:-1]
@@ -193,13 +207,16 @@ class LinkLayer:
         return Spans.of(reach[:-1][gap], rows["first"][1:][gap])
 
     def _at_end(self, links: dict[str, Array]) -> Spans:
-        """Since when packets waited of which none later was on the air: they waited to the end of the captures."""
-        heard = links["air_t_ns"] != NONE
-        none = np.int64(-(2**62))
-        last = np.full(2, none)
+        """Since when packets waited of which none later was on the air: they waited to the end of the captures, in a USB adapter if they came
+        that far.
+        """
+        heard, over_usb = links["air_t_ns"] != NONE, links["usb_packet"] != NONE
+        last = np.full(2, NONE)
         np.maximum.at(last, links["back"][heard], links["first"][heard])
-        left = ~heard & (links["first"] == links["latest"]) & (links["first"] > last[links["back"]])
-        since = links["first"][left & (last[links["back"]] > none)]
+        before = last[links["back"]]
+        left = ~heard & (before != NONE) & (links["first"] > before) & (over_usb | ~over_usb.any())
+        left &= over_usb | (links["first"] == links["latest"])
+        since = links["latest"][left]
         return Spans.of(since, np.full(len(since), NEVER))
 
     def _completed(self, links: dict[str, Array]) -> Array:
@@ -226,7 +243,8 @@ class LinkLayer:
         # The wait for the air begins when the adapter has the packet. The adapter may transmit before the host sees the completion.
         ready = links["first"].copy()
         ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
-        first, air = ready[heard], links["air_t_ns"][heard]
+        aired = rows_of(links, heard)
+        first, air = self._since_answered(aired, ready[heard]), aired["air_t_ns"]
         last = np.where(links["air_last_ns"][heard] == NONE, air, links["air_last_ns"][heard])
         more = (self._before_tap(links), self._at_end(links))
         waiting = Spans.of(
@@ -234,7 +252,11 @@ class LinkLayer:
             np.concatenate((last, *(spans.end for spans in more))),
         )
         begin = mine["first"]
-        free, ready = self.busy.ended(begin), waiting.began(begin)
+        # At the station, behind the path's own time from the host to that.
+        there = self._since_answered(aired, np.maximum(ready[heard], aired["on_air"]))
+        order = np.argsort(aired["air_packet"], kind="stable")
+        own = value_at(aired["air_packet"][order], there[order], mine["first_packet"])
+        free, ready = self.busy.ended(begin), np.where(own == 0, begin, np.minimum(own, begin))
         since = np.maximum(np.maximum(free, begin - access_ns((begin - free)[ready <= free])), ready)
         useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)
         retried = last > air

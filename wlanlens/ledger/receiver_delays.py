@@ -46,6 +46,10 @@ class ReceiverDelays:
         flags = integers(links.column("tcp_flags"), 0).take(order[acks])
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
+        # Data that follows at once had waited for the ACK; otherwise the sender had sent all.
+        after = np.minimum(acks + 1, len(flow) - 1)
+        answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
+        answers &= first[after] - last[acks] < LEAST_NS
         acks, before = acks[answers], before[answers]
         self._key = 2 * flow[acks].astype(np.int64) + back[before]
         self._start, self._end = last[before], first[acks]
@@ -56,6 +60,18 @@ class ReceiverDelays:
     def has(self, flow: Array, back: Array) -> Array:
         """Whether each direction has any; `back`: 0 for a to b."""
         return np.isin(2 * flow.astype(np.int64) + back, self._key)
+
+    def explain(self, flow: Array, back: Array, start: Array, end: Array) -> Array:
+        """Whether an ACK was delayed in each of some intervals."""
+        out = np.zeros(len(flow), bool)
+        key = 2 * flow.astype(np.int64) + back
+        for one in np.unique(key):
+            mine, some = key == one, self._key == one
+            # Delays of one direction are in order, and none overlaps another.
+            at = np.searchsorted(self._end[some], start[mine], "right")
+            begin = np.append(self._start[some], np.iinfo(np.int64).max)
+            out[mine] = begin[at] < end[mine]
+        return out
 
     def full(self, flow: int, back: int) -> Spans:
         """When the ACKs of one direction's data were delayed."""
