@@ -8,6 +8,7 @@ mod host_queue;
 mod hostile;
 mod numbers;
 mod opening;
+mod pauses;
 mod proofs;
 mod queued;
 mod reports;

@@ -1,0 +1,46 @@
+//! Pauses of a sender: its application was idle, or a queue held its data.
+
+use super::*;
+
+#[test]
+fn an_idle_sender_stays_idle_while_its_peer_sends() {
+    // A request, and an answer of a segment each 0.4 ms, which divides the pause of the one that asked.
+    let mut s = Script::new(false);
+    s.push(21.0, true, 1000, 5000, flags::ACK | flags::PSH, 200, &[], None);
+    for n in 0..200u32 {
+        s.push(41.0 + 0.4 * f64::from(n), false, 5000 + 1000 * n, 1200, flags::ACK, 1000, &[], None);
+        s.push(41.1 + 0.4 * f64::from(n), true, 1200, 6000 + 1000 * n, flags::ACK, 0, &[], None);
+    }
+    let t = s.run();
+    let idle: i64 = t.intervals().iter().filter(|r| r.1 == 0 && r.4 == "idle").map(|r| r.3 - r.2).sum();
+    assert!(idle > 75 * MS, "{:?}", t.intervals());
+    assert_tiles(&t);
+}
+
+#[test]
+fn a_short_write_ends_what_a_sender_waits_for() {
+    // Near the receiver: writes of three segments, the last one short, one each 25 ms. Timestamps of 1 ms echo the latest ACK. That of
+    // every other write's last segment comes with the next write, so that something is outstanding until then: what had passed before did
+    // not release that.
+    let mut s = Script::between(false, 0.1);
+    s.packets[2].time_ns = s.packets[0].time_ns.map(|t| t + 2 * MS);
+    let (mut seq, mut echo) = (1000, 2000);
+    for n in 0..12u32 {
+        let at = 10 + 25 * n;
+        for (k, len) in [(0, 1000), (1, 1000), (2, 700)] {
+            let more = if len < 1000 { flags::PSH } else { 0 };
+            s.push(f64::from(at + k), true, seq, 5000, flags::ACK | more, len, &[], None);
+            s.stamp(1000 + at, echo);
+            seq += len;
+        }
+        for (k, left) in [(1, 700), (2, 0)].into_iter().take(2 - n as usize % 2) {
+            s.push(f64::from(at + k) + 0.1, false, 5000, seq - left, flags::ACK, 0, &[], None);
+            s.stamp(2000 + at + k, 1000 + at);
+            echo = 2000 + at + k;
+        }
+    }
+    s.in_order();
+    let t = s.run();
+    assert!(t.time_in("idle") > 100 * MS, "{:?}", t.intervals());
+    assert_eq!(t.time_in("undecided"), 0, "{:?}", t.intervals());
+}
