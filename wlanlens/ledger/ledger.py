@@ -142,15 +142,15 @@ def from_intervals(
         delays = ReceiverDelays(below["links"])
         if delays:
             category = _placed_by(delays, flow, back, start, end, category)
-            blocked = delays.has(flow, back) & np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
-            row, start, end, category = link_layer.cut_where(
-                delays, flow, back, start, end, category, blocked, "delayed_ack"
+            blocked = np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
+            row, start, end, category = delays.cut(
+                flow, back, start, end, category, blocked, CATEGORIES.index("delayed_ack")
             )
             who, flow, back, limited = who[row], flow[row], back[row], limited[row]
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
         air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
-        row, start, end, category = link_layer.cut_where(air, flow, back, start, end, category, limited)
+        row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
     else:
         row = np.arange(len(who))
     who, flow, back = who[row], flow[row], back[row]
@@ -173,12 +173,12 @@ def from_intervals(
 def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, end: Array, category: Array) -> Array:
     """Categories with each delayed ACK of the sender's capture taken for what was before it, where the receiver's capture shows when it was."""
     delayed = np.flatnonzero(category == CATEGORIES.index("delayed_ack"))
-    delayed = delayed[(delayed > 0) & delays.has(flow[delayed], back[delayed])]
+    delayed = delayed[delayed > 0]
     before = delayed - 1
     follows = (flow[before] == flow[delayed]) & (back[before] == back[delayed])
     follows &= np.isin(category[before], [CATEGORIES.index(name) for name in BLOCKED])
     delayed, before = delayed[follows], before[follows]
-    shown = delays.explain(flow[delayed], back[delayed], start[before], end[delayed])
+    shown = delays.any_in(flow[delayed], back[delayed], start[before], end[delayed])
     out = category.copy()
     out[delayed[shown]] = category[before[shown]]
     return out

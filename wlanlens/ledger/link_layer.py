@@ -36,7 +36,7 @@ _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
 
 
 class Full(Protocol):
-    """Tells when something is so of a connection: the air is full of it."""
+    """Tells when the air was full of a connection."""
 
     def full(self, flow: int, back: int) -> Spans:
         """Of one direction of a connection."""
@@ -283,7 +283,7 @@ def divide(
         return origin, start, end, category
     link_layer = LinkLayer(below)
     if limited.any():
-        origin, start, end, category = cut_where(link_layer, flow, back, start, end, category, limited)
+        origin, start, end, category = cut_where_full(link_layer, flow, back, start, end, category, limited)
         flow = flow[origin]
     mine = np.flatnonzero(category == path)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
@@ -305,7 +305,7 @@ def divide(
     return origin[row[order]], a[order], b[order], code[order]
 
 
-def cut_where(
+def cut_where_full(
     link_layer: Full,
     flow: Array,
     back: Array,
@@ -313,9 +313,8 @@ def cut_where(
     end: Array,
     category: Array,
     some: Array,
-    becomes: str = "path",
 ) -> tuple[Array, Array, Array, Array]:
-    """The rows, some of them cut where the air is full: there they are `path`; or where other spans are: there they are `becomes`."""
+    """The rows, some of them cut where the air is full: there they are `path`."""
     rows, begins, ends, codes = [np.flatnonzero(~some)], [start[~some]], [end[~some]], [category[~some]]
     for one in np.unique(np.stack((flow[some], back[some])).astype(np.int64), axis=1).T:
         mine = np.flatnonzero(some & (flow == one[0]) & (back == one[1]))
@@ -328,7 +327,7 @@ def cut_where(
         rows.append(row)
         begins.append(low)
         ends.append(high)
-        codes.append(np.where(full.holds(low), CATEGORIES.index(becomes), category[row]).astype(category.dtype))
+        codes.append(np.where(full.holds(low), CATEGORIES.index("path"), category[row]).astype(category.dtype))
     row, a, b, code = (np.concatenate(column) for column in (rows, begins, ends, codes))
     order = np.lexsort((b, a, row))
     return row[order], a[order], b[order], code[order]

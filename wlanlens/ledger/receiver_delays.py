@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded, integers, narrow
 
 if TYPE_CHECKING:
@@ -51,32 +50,49 @@ class ReceiverDelays:
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
         answers &= first[after] - last[acks] < LEAST_NS
         acks, before = acks[answers], before[answers]
-        self._key = 2 * flow[acks].astype(np.int64) + back[before]
-        self._start, self._end = last[before], first[acks]
+        key = 2 * flow[acks].astype(np.int64) + back[before]
+        order = np.argsort(key, kind="stable")
+        #: Of each: twice the connection, plus 1 for data from b to a; by that and time.
+        self._key = key[order]
+        self._start, self._end = last[before][order], first[acks][order]
 
     def __bool__(self) -> bool:
         return len(self._key) > 0
 
-    def has(self, flow: Array, back: Array) -> Array:
-        """Whether each direction has any; `back`: 0 for a to b."""
-        return np.isin(2 * flow.astype(np.int64) + back, self._key)
+    def any_in(self, flow: Array, back: Array, start: Array, end: Array) -> Array:
+        """Whether an ACK was delayed in each of some intervals; `back`: 0 for data from a to b."""
+        low, high = self._overlapping(2 * flow.astype(np.int64) + back, start, end)
+        return low < high
 
-    def explain(self, flow: Array, back: Array, start: Array, end: Array) -> Array:
-        """Whether an ACK was delayed in each of some intervals."""
-        out = np.zeros(len(flow), bool)
-        key = 2 * flow.astype(np.int64) + back
-        for one in np.unique(key):
-            mine, some = key == one, self._key == one
-            # Delays of one direction are in order, and none overlaps another.
-            at = np.searchsorted(self._end[some], start[mine], "right")
-            begin = np.append(self._start[some], np.iinfo(np.int64).max)
-            out[mine] = begin[at] < end[mine]
-        return out
+    def cut(
+        self, flow: Array, back: Array, start: Array, end: Array, category: Array, some: Array, delayed: int
+    ) -> tuple[Array, Array, Array, Array]:
+        """Intervals, some of them cut where ACKs were delayed: row, start, end and category of each part, which is `delayed` there."""
+        low, high = self._overlapping(2 * flow.astype(np.int64) + back, start, end)
+        count = np.where(some, high - low, 0)
+        # Before, in and after each delay.
+        parts = 2 * count + 1
+        row = np.repeat(np.arange(len(parts)), parts)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
+        inside, delay = nth % 2 == 1, low[row] + nth // 2
+        starts, ends = np.append(self._start, 0)[delay], np.append(self._end, 0)[delay]
+        before = np.append(self._end, 0)[delay - 1]
+        a = np.where(inside, np.maximum(starts, start[row]), np.where(nth == 0, start[row], before))
+        b = np.where(inside, np.minimum(ends, end[row]), np.where(nth == 2 * count[row], end[row], starts))
+        kept = a < b
+        row = row[kept]
+        return row, a[kept], b[kept], np.where(inside[kept], delayed, category[row]).astype(category.dtype)
 
-    def full(self, flow: int, back: int) -> Spans:
-        """When the ACKs of one direction's data were delayed."""
-        mine = self._key == 2 * flow + back
-        return Spans.of(self._start[mine], self._end[mine])
+    def _overlapping(self, key: Array, start: Array, end: Array) -> tuple[Array, Array]:
+        """The first of the delays that overlap each interval, and the one after the last."""
+        keys, times = np.concatenate((key, key, self._key, self._key)), (start, end, self._start, self._end)
+        t_ns = np.concatenate(times)
+        order = np.lexsort((t_ns, keys))
+        new = (np.diff(keys[order]) != 0) | (np.diff(t_ns[order]) != 0)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.append(0, np.cumsum(new))
+        begins, stops, starts, ends = np.split(rank, np.cumsum([len(part) for part in times])[:-1])
+        return np.searchsorted(ends, begins, "right"), np.searchsorted(starts, stops, "left")
 
 
 def _latest(flow: Array, last: Array) -> tuple[Array, Array]:
@@ -84,8 +100,13 @@ def _latest(flow: Array, last: Array) -> tuple[Array, Array]:
     if not len(flow):
         return last, last
     number = np.cumsum(np.append(0, np.diff(flow) != 0))
-    base = number * np.int64(max(int(last.max()) - int(last.min()), 0) + 1)
-    height = last - last.min() + base
+    height = last - last.min()
+    length = int(height.max()) + 1
+    if length > 2**62 // (int(number[-1]) + 1):
+        # Ranks order as the times do.
+        height = np.unique(last, return_inverse=True)[1].ravel()
+        length = len(last)
+    height = height + number * length
     most = np.maximum.accumulate(height)
     row = np.maximum.accumulate(np.where(height == most, np.arange(len(flow)), 0))
     return last[row], row

@@ -1,0 +1,87 @@
+"""Delayed ACKs by the captures of both hosts: each interval is cut as it is alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from wlanlens.ledger.receiver_delays import LEAST_NS, LONGEST_NS, ReceiverDelays
+
+MS = 1_000_000
+#: Flow, direction, bytes, time at the sender's host and at the receiver's, ms.
+Row = tuple[int, str, int, float, float]
+
+
+def links(rows: list[Row], flags: int = 16) -> pa.Table:
+    columns = list(zip(*sorted(rows, key=lambda r: min(r[3:])), strict=True))
+    near, far = (pa.array([None if t < 0 else int(t * MS) for t in column], pa.int64()) for column in columns[3:])
+    return pa.table(
+        {
+            "flow": pa.array(columns[0], pa.uint32()),
+            "direction": pa.array(columns[1]).dictionary_encode(),
+            "payload_bytes": pa.array(columns[2], pa.uint32()),
+            "tcp_flags": pa.array([flags] * len(rows), pa.uint16()),
+            "sender_t_ns": near,
+            "receiver_t_ns": far,
+        }
+    )
+
+
+def stop_and_wait(flow: int, start: float, rounds: int, delay_ms: float, back: bool = False) -> list[Row]:
+    """Segments whose ACKs leave so much later, and release the next one at once; the path takes 5 ms."""
+    rows: list[Row] = []
+    for n in range(rounds):
+        t = start + n * (10.1 + delay_ms)
+        data, ack = (t, t + 5), (t + 10 + delay_ms, t + 5 + delay_ms)
+        rows.append((flow, "b2a" if back else "a2b", 1000, *(data[::-1] if back else data)))
+        rows.append((flow, "a2b" if back else "b2a", 0, *(ack[::-1] if back else ack)))
+    return rows
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_an_ack_that_leaves_late_was_delayed(back: bool) -> None:
+    rows = stop_and_wait(0, 0.0, 4, 40.0, back)
+    found = ReceiverDelays(links(rows))
+    # The last ACK releases nothing: the sender had sent all.
+    assert (found._start / MS).round(1).tolist() == [5.0, 55.1, 105.2]
+    assert ((found._end - found._start) / MS).round(1).tolist() == [40.0] * 3
+    assert found._key.tolist() == [int(back)] * 3
+    for delay_ns in (LEAST_NS - MS, LONGEST_NS + MS):
+        assert not ReceiverDelays(links(stop_and_wait(0, 0.0, 4, delay_ns / MS)))
+    # A FIN, and a segment with data, wait for the application.
+    assert not ReceiverDelays(links(rows, flags=17))
+    assert not ReceiverDelays(links([(*row[:2], 100, *row[3:]) for row in rows]))
+
+
+def test_intervals_are_cut_as_each_alone() -> None:
+    draw = np.random.default_rng(2)
+    rows: list[Row] = []
+    for flow in range(30):
+        rows += stop_and_wait(
+            flow, float(draw.uniform(0, 50)), 6, float(draw.choice([0.0, 40.0, 90.0])), bool(flow % 3)
+        )
+        # Both directions of one connection.
+        rows += stop_and_wait(flow, 1000 + float(draw.uniform(0, 50)), 6, 60.0, not flow % 3)
+    delays = ReceiverDelays(links(rows))
+    flow, back = np.divmod(np.repeat(np.arange(60), 40), 2)
+    edges = np.sort(draw.integers(0, 2000 * MS, (60, 41)), axis=1)
+    start, end = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+    category, some = np.arange(len(start)) % 5, draw.random(len(start)) < 0.8
+    row, a, b, code = delays.cut(flow, back, start, end, category, some, 9)
+    assert (a < b).all()
+    assert (np.diff(row) >= 0).all()
+    length = np.bincount(row, b - a, minlength=len(start))
+    assert (length == end - start).all()
+    key = 2 * flow + back
+    for i in range(len(start)):
+        mine = delays._key == key[i]
+        shared = np.minimum(delays._end[mine], end[i]) - np.maximum(delays._start[mine], start[i])
+        whole = int(np.maximum(shared, 0).sum())
+        assert (b - a)[(row == i) & (code == 9)].sum() == (whole if some[i] else 0)
+        assert delays.any_in(flow[[i]], back[[i]], start[[i]], end[[i]])[0] == (whole > 0)
+
+
+def test_times_that_are_far_apart_overflow_nothing() -> None:
+    rows = [row for flow in range(8) for row in stop_and_wait(flow, 10.0**11 * flow, 3, 40.0)]
+    assert len(ReceiverDelays(links(rows))._key) == 16
