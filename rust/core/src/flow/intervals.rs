@@ -134,12 +134,14 @@ impl Timeline {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
+        // The beginning of a long pause counted with the state before it.
+        let begins = idle && !rests && self.open.last().is_some_and(|p| p.state != State::Idle);
         let apart = |p: &Piece| self.away && p.state == State::WindowLimited && p.acked > 0 && piece.end > piece.start;
         match self.open.last_mut() {
             Some(p) if p.state == piece.state && p.timeout == piece.timeout && !apart(p) => p.merge(&piece),
             _ => self.open.push(piece),
         }
-        if idle && !rests && since < piece.start {
+        if begins && since < piece.start {
             self.was(since, State::Idle, None);
         }
     }

@@ -58,9 +58,9 @@ impl SenderState {
         let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
         let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
         // The fastest packet of its clock may have waited as long as the fastest reaction.
-        let made =
-            s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction).map(|(made, fastest)| made - fastest);
-        let written = made.filter(|made| made - asked > REACTION_SLACK_NS);
+        let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
+        let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
+        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS);
         timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
         if s.start != self.una || written.is_some() {
             return;

@@ -64,6 +64,6 @@ impl TimestampClock {
 
     /// Earliest time at which it left: the fastest path may have delayed none by less than a tick.
     pub fn made_after(&self, tsval: u32) -> Option<i64> {
-        Some(self.made(tsval)? - 2 * self.tick?)
+        Some(self.made(tsval)?.saturating_sub(2 * self.tick?))
     }
 }
