@@ -22,6 +22,7 @@ def links(rows: list[Row], flags: int = 16) -> pa.Table:
             "direction": pa.array(columns[1]).dictionary_encode(),
             "payload_bytes": pa.array(columns[2], pa.uint32()),
             "tcp_flags": pa.array([flags] * len(rows), pa.uint16()),
+            "usb_t_ns": pa.nulls(len(rows), pa.int64()),
             "sender_t_ns": near,
             "receiver_t_ns": far,
         }
@@ -52,6 +53,13 @@ def test_an_ack_that_leaves_late_was_delayed(back: bool) -> None:
     # A FIN, and a segment with data, wait for the application.
     assert not ReceiverDelays(links(rows, flags=17))
     assert not ReceiverDelays(links([(*row[:2], 100, *row[3:]) for row in rows]))
+
+
+def test_acks_that_leave_over_a_usb_bus_may_have_waited_for_that() -> None:
+    table = links(stop_and_wait(0, 0.0, 4, 40.0))
+    at = table.schema.get_field_index("usb_t_ns")
+    for point, found in (("receiver_t_ns", 0), ("sender_t_ns", 3)):
+        assert len(ReceiverDelays(table.set_column(at, "usb_t_ns", table.column(point)))._key) == found
 
 
 def test_intervals_are_cut_as_each_alone() -> None:

@@ -45,6 +45,9 @@ class ReceiverDelays:
         flags = integers(links.column("tcp_flags"), 0).take(order[acks])
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
+        # A USB adapter that takes packets slowly makes the ACKs of its host wait in a queue above the tap.
+        usb = integers(links.column("usb_t_ns"), _NONE).take(order[acks])
+        answers &= (usb == _NONE) | (usb - first[acks] > last[acks] - usb)
         # Data that follows at once had waited for the ACK; otherwise the sender had sent all.
         after = np.minimum(acks + 1, len(flow) - 1)
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
