@@ -52,7 +52,7 @@ class AirAlone:
         if not trip or not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
         reach = np.maximum.accumulate(end)
-        idle = begin[1:] - reach[:-1] - (self._busy.before(begin[1:]) - self._busy.before(reach[:-1]))
+        idle = self._busy.outside(reach[:-1], begin[1:])
         apart: Array = np.append(True, idle > ACCESS_NS)
         whole, last = np.cumsum(apart) - 1, np.append(np.flatnonzero(apart)[1:] - 1, len(begin) - 1)
         spans = Spans(begin[apart], reach[last])

@@ -89,7 +89,8 @@ def assign(
     full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
     if "window_limited" in states:
         mine = state == states.index("window_limited")
-        paced = _evenly_paced(intervals, directions, mine) | mine & _keeps_busy(intervals, directions, minimum)
+        whole = _full_windows(intervals, directions)
+        paced = _evenly_paced(intervals, directions, mine, whole) | mine & whole & _keeps_busy(intervals, minimum)
         _replace(categories, paced, "receiver_window", "path")
         full |= paced
     if full.any():
@@ -105,10 +106,15 @@ def assign(
     return categories, queued
 
 
-def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) -> Array:
+def _full_windows(intervals: pa.Table, directions: _Directions) -> Array:
+    """Intervals in which the receiver's window had its full size."""
+    window = integers(intervals.column("window_bytes"), -1)
+    return pace.full_size(window, directions.reduce(window, np.maximum))
+
+
+def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array, full: Array) -> Array:
     """Intervals in which the receiver's window had its full size and kept a link busy."""
-    window, acked, rtt = (integers(intervals.column(name), -1) for name in ("window_bytes", "acked_bytes", "rtt_ns"))
-    full = pace.full_size(window, directions.reduce(window, np.maximum))
+    acked, rtt = (integers(intervals.column(name), -1) for name in ("acked_bytes", "rtt_ns"))
     mine = directions.order[limited[directions.order]]
     out = np.zeros(len(limited), bool)
     key = np.empty(len(limited), np.int64)
@@ -118,13 +124,11 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array) 
     return out
 
 
-def _keeps_busy(intervals: pa.Table, directions: _Directions, minimum: Array) -> Array:
+def _keeps_busy(intervals: pa.Table, minimum: Array) -> Array:
     """Intervals in which a full window took so much longer than the shortest round trip that the path needed nearly all of the time to
     pass it: a larger one would be no faster. One that took as long as a delayed ACK may have waited for that."""
-    window, rtt = (integers(intervals.column(name), -1) for name in ("window_bytes", "rtt_ns"))
-    full = pace.full_size(window, directions.reduce(window, np.maximum))
-    busy = (minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (rtt - minimum < DELAYED_ACK_NS)
-    return np.asarray(full & busy)
+    rtt = integers(intervals.column("rtt_ns"), -1)
+    return np.asarray((minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (rtt - minimum < DELAYED_ACK_NS))
 
 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from wlanlens.ledger.air import ACCESS_NS, NEVER, NONE, SIFS_NS, Air, access_ns, numbers_of, part, rows_of, value_at
-from wlanlens.ledger.spans import Spans
+from wlanlens.ledger.spans import Spans, running_maximum
 from wlanlens.tables import CATEGORIES, POINTS
 from wlanlens.tables.columns import Array, coded, integers, narrow, numbers_of_texts
 
@@ -86,18 +86,18 @@ class LinkLayer:
         self._links["source"] = value_at(air.number, source, self._links["air_packet"])
         self._links["target"] = value_at(air.number, target, self._links["air_packet"])
         # With RTS and CTS before it.
-        self._links["air_begin"] = self.busy.joined(SIFS_NS).began(self._links["air_start"])
+        whole = self.busy.joined(SIFS_NS)
+        self._links["air_begin"] = whole.began(self._links["air_start"])
         # Of a transmission whose MAC acknowledgment was not heard, its own end.
         last = np.maximum(self._links["air_last_ns"], self._links["air_t_ns"]) + longest * (1 - shift)
         self._links["air_end"] = np.maximum(
             last, value_at(mine["t_last_ns"], mine["t_ack_ns"], self._links["air_last_ns"])
         )
-        heard = self.busy.joined(SIFS_NS)
         self._useful = {
             "flow": mine["flow"],
             "first_packet": mine["first_packet"],
-            "first": heard.began(mine["t_first_ns"] - air.length_of(mine["first_packet"]) * shift),
-            "start": heard.began(mine["t_last_ns"] - data * shift),
+            "first": whole.began(mine["t_first_ns"] - air.length_of(mine["first_packet"]) * shift),
+            "start": whole.began(mine["t_last_ns"] - data * shift),
             "end": air.end_of(mine),
         }
         order = np.argsort(self._useful["flow"], kind="stable")
@@ -165,7 +165,7 @@ class LinkLayer:
         begin = ready.copy()
         order = np.argsort(begin, kind="stable")
         b, reach = begin[order][1:], np.maximum.accumulate(links["air_end"][order])[:-1]
-        idle = b - reach - (self.busy.before(b) - self.busy.before(reach))
+        idle = self.busy.outside(reach, b)
         hidden = (links["first"] >= links["air_begin"])[order][1:]
         begin[order[1:]] = np.where(hidden & (idle <= ACCESS_NS), np.minimum(b, reach), b)
         return begin
@@ -198,8 +198,8 @@ class LinkLayer:
         # A USB adapter has a queue of its own, behind the tap.
         if not len(rows["first"]) or (rows["usb_packet"] != NONE).any():
             return Spans.of(rows["first"], rows["first"])
-        reach = np.maximum.accumulate(rows["latest"])
-        came = np.maximum.accumulate(np.where(rows["latest"] == reach, np.arange(len(reach)), 0))[:-1]
+        reach, latest = running_maximum(rows["latest"])
+        came = latest[:-1]
         heard = rows["air_t_ns"] != NONE
         sent = heard & (rows["first"] < rows["air_begin"]) & (rows["payload_bytes"] > 0)
         arrived = heard & (rows["latest"] > np.maximum(rows["air_t_ns"], rows["air_last_ns"]))
@@ -306,18 +306,12 @@ def divide(
 
 
 def cut_where_full(
-    link_layer: Full,
-    flow: Array,
-    back: Array,
-    start: Array,
-    end: Array,
-    category: Array,
-    some: Array,
+    link_layer: Full, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """The rows, some of them cut where the air is full: there they are `path`."""
-    rows, begins, ends, codes = [np.flatnonzero(~some)], [start[~some]], [end[~some]], [category[~some]]
-    for one in np.unique(np.stack((flow[some], back[some])).astype(np.int64), axis=1).T:
-        mine = np.flatnonzero(some & (flow == one[0]) & (back == one[1]))
+    """The rows, those that a window or a delayed ACK limits cut where the air is full: there they are `path`."""
+    rows, begins, ends, codes = [np.flatnonzero(~limited)], [start[~limited]], [end[~limited]], [category[~limited]]
+    for one in np.unique(np.stack((flow[limited], back[limited])).astype(np.int64), axis=1).T:
+        mine = np.flatnonzero(limited & (flow == one[0]) & (back == one[1]))
         full = link_layer.full(int(one[0]), int(one[1]))
         bounds = np.unique(np.concatenate((start[mine], end[mine], full.start, full.end)))
         low, high = bounds[:-1], bounds[1:]

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.ledger.air import NONE, numbers_of
+from wlanlens.ledger.classify import DELAYED_ACK_NS
+from wlanlens.ledger.spans import running_maximum
 from wlanlens.tables.columns import Array, coded, integers, narrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: An ACK that passes sooner may have waited in its host's queue: half of the shortest timer in use (Linux, 40 ms) and some more.
-LEAST_NS = 25_000_000
+#: An ACK that passes sooner may have waited in its host's queue.
+LEAST_NS = DELAYED_ACK_NS
 
 #: No receiver delays an ACK for longer (RFC 1122 section 4.2.3.2): its application was slow.
 LONGEST_NS = 500_000_000
 
-_NONE = -(2**62)
 _FIN_SYN_RST = 7
 
 
@@ -28,13 +30,13 @@ class ReceiverDelays:
 
     def __init__(self, links: pa.Table) -> None:
         flow = integers(links.column("flow"), -1)
-        near, far = (integers(links.column(f"{point}_t_ns"), _NONE) for point in ("sender", "receiver"))
+        near, far = (numbers_of(links, f"{point}_t_ns") for point in ("sender", "receiver"))
         # Of a packet that one of them missed, or that was lost, the time that is known.
-        seen, last = (near != _NONE) & (far != _NONE), np.maximum(near, far)
+        seen, last = (near != NONE) & (far != NONE), np.maximum(near, far)
         first = np.where(seen, np.minimum(near, far), last)
         order = np.lexsort((first, narrow(flow)))
         order = order[np.searchsorted(flow[order], 0) :]
-        order = order[last[order] != _NONE]
+        order = order[last[order] != NONE]
         flow, near, far, seen, first, last = (values[order] for values in (flow, near, far, seen, first, last))
         back = coded(links.column("direction"), ("a2b", "b2a"))[order]
         data = integers(links.column("payload_bytes"), 0)[order] > 0
@@ -46,8 +48,8 @@ class ReceiverDelays:
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
         # A USB adapter that takes packets slowly makes the ACKs of its host wait in a queue above the tap.
-        usb = integers(links.column("usb_t_ns"), _NONE).take(order[acks])
-        answers &= (usb == _NONE) | (usb - first[acks] > last[acks] - usb)
+        usb = numbers_of(links, "usb_t_ns").take(order[acks])
+        answers &= (usb == NONE) | (usb - first[acks] > last[acks] - usb)
         # Data that follows at once had waited for the ACK; otherwise the sender had sent all.
         after = np.minimum(acks + 1, len(flow) - 1)
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
@@ -78,8 +80,8 @@ class ReceiverDelays:
         row = np.repeat(np.arange(len(parts)), parts)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
         inside, delay = nth % 2 == 1, low[row] + nth // 2
-        starts, ends = np.append(self._start, 0)[delay], np.append(self._end, 0)[delay]
-        before = np.append(self._end, 0)[delay - 1]
+        padded_start, padded_end = np.append(self._start, 0), np.append(self._end, 0)
+        starts, ends, before = padded_start[delay], padded_end[delay], padded_end[delay - 1]
         a = np.where(inside, np.maximum(starts, start[row]), np.where(nth == 0, start[row], before))
         b = np.where(inside, np.minimum(ends, end[row]), np.where(nth == 2 * count[row], end[row], starts))
         kept = a < b
@@ -109,7 +111,5 @@ def _latest(flow: Array, last: Array) -> tuple[Array, Array]:
         # Ranks order as the times do.
         height = np.unique(last, return_inverse=True)[1].ravel()
         length = len(last)
-    height = height + number * length
-    most = np.maximum.accumulate(height)
-    row = np.maximum.accumulate(np.where(height == most, np.arange(len(flow)), 0))
+    _, row = running_maximum(height + number * length)
     return last[row], row

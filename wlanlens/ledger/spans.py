@@ -51,6 +51,10 @@ class Spans:
         behind = np.maximum(self.end[np.maximum(at - 1, 0)] - t_ns, 0)
         return np.asarray(np.where(at > 0, total[at] - behind, 0))
 
+    def outside(self, start: Array, end: Array) -> Array:
+        """How much of each time from start to end is in no interval, ns."""
+        return np.asarray(end - start - (self.before(end) - self.before(start)))
+
     def ended(self, t_ns: Array) -> Array:
         """The latest end before each time; a time inside an interval gives that time itself."""
         at = np.searchsorted(self.start, t_ns, side="left") - 1
@@ -60,3 +64,9 @@ class Spans:
             if len(self.start)
             else t_ns * 0 + least
         )
+
+
+def running_maximum(values: Array) -> tuple[Array, Array]:
+    """The largest value up to each row, and the latest row that has it."""
+    most = np.maximum.accumulate(values)
+    return most, np.maximum.accumulate(np.where(values == most, np.arange(len(values)), 0))
