@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_array::{ArrayRef, Int64Array, Int8Array, RecordBatch};
+use arrow_pyarrow::{IntoPyArrow, PyArrowType};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::PyRecordBatch;
 use wlanlens_core::airtime::sums::{Limits, Sums, PURPOSES, PURPOSE_NAMES};
 
 use crate::pairing::bad;
@@ -43,19 +43,19 @@ impl AirSums {
     }
 
     /// Add a batch of `frames`. Releases the GIL.
-    fn frames(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<()> {
-        let batch = batch.into_inner();
+    fn frames(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<()> {
+        let batch = batch.0;
         py.detach(|| self.lock()?.frames(&batch).map_err(bad))
     }
 
     /// Add a batch of `exchanges`; returns a RecordBatch of the transmissions of TCP segments: packet, outcome. Releases the GIL.
-    fn exchanges<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
-        let batch = batch.into_inner();
+    fn exchanges<'py>(&self, py: Python<'py>, batch: PyArrowType<RecordBatch>) -> PyResult<Bound<'py, PyAny>> {
+        let batch = batch.0;
         let (packet, outcome) = py.detach(|| self.lock()?.exchanges(&batch).map_err(bad))?;
         let columns: [(&str, ArrayRef); 2] =
             [("packet", Arc::new(Int64Array::from(packet))), ("outcome", Arc::new(Int8Array::from(outcome)))];
         let batch = RecordBatch::try_from_iter(columns).expect("both columns have a row for each transmission");
-        PyRecordBatch::new(batch).into_pyarrow(py)
+        batch.into_pyarrow(py)
     }
 
     /// The capture has ended: the Retry bit decides about frames that still wait.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, Int8Array, RecordBatch, UInt8Array};
+use arrow_pyarrow::{IntoPyArrow, PyArrowType};
 use pyo3::prelude::*;
-use pyo3_arrow::PyRecordBatch;
 use wlanlens_core::airtime::trials::{self, Trials};
 use wlanlens_core::airtime::vectors::{self, Exchanges, Frames, Transmissions};
 
@@ -38,19 +38,16 @@ fn of_transmissions(a: Transmissions) -> RecordBatch {
 #[pyfunction]
 pub fn exchange_vectors<'py>(
     py: Python<'py>,
-    exchanges: Vec<PyRecordBatch>,
-    numbers: PyRecordBatch,
+    exchanges: Vec<PyArrowType<RecordBatch>>,
+    numbers: PyArrowType<RecordBatch>,
     group: Vec<bool>,
-    frames: PyRecordBatch,
+    frames: PyArrowType<RecordBatch>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let batches: Vec<RecordBatch> = exchanges.into_iter().map(PyRecordBatch::into_inner).collect();
-    let (numbers, frames) = (numbers.into_inner(), frames.into_inner());
+    let batches: Vec<RecordBatch> = exchanges.into_iter().map(|batch| batch.0).collect();
+    let (numbers, frames) = (numbers.0, frames.0);
     let read = || vectors::read(&batches, &numbers, &group, &Frames::of(&frames)?);
     let (e, a) = py.detach(read).map_err(bad)?;
-    Ok((
-        PyRecordBatch::new(of_exchanges(e)).into_pyarrow(py)?.into_any(),
-        PyRecordBatch::new(of_transmissions(a)).into_pyarrow(py)?.into_any(),
-    ))
+    Ok((of_exchanges(e).into_pyarrow(py)?, of_transmissions(a).into_pyarrow(py)?))
 }
 
 fn of_trials(t: Trials) -> RecordBatch {
@@ -65,10 +62,10 @@ fn of_trials(t: Trials) -> RecordBatch {
 #[pyfunction]
 pub fn channel_trials<'py>(
     py: Python<'py>,
-    exchanges: PyRecordBatch,
-    transmissions: PyRecordBatch,
+    exchanges: PyArrowType<RecordBatch>,
+    transmissions: PyArrowType<RecordBatch>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (exchanges, transmissions) = (exchanges.into_inner(), transmissions.into_inner());
+    let (exchanges, transmissions) = (exchanges.0, transmissions.0);
     let found = py.detach(|| trials::read(&exchanges, &transmissions)).map_err(bad)?;
-    Ok(PyRecordBatch::new(of_trials(found)).into_pyarrow(py)?.into_any())
+    of_trials(found).into_pyarrow(py)
 }

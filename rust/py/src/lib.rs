@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 
+use arrow_pyarrow::{IntoPyArrow, ToPyArrow};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
-use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::airtime::Stamps;
 use wlanlens_core::crypto::keys::{BadKey, Keys};
 use wlanlens_core::reader::Reader as CoreReader;
@@ -38,7 +38,7 @@ fn decodes(link_type: u16) -> bool {
 fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     for (name, schema) in table::all() {
-        out.set_item(name, PySchema::new(schema).into_pyarrow(py)?)?;
+        out.set_item(name, schema.as_ref().to_pyarrow(py)?)?;
     }
     Ok(out)
 }
@@ -134,7 +134,7 @@ impl Reader {
                 }
                 None => batch,
             };
-            out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
+            out.append((name, batch.into_pyarrow(py)?))?;
         }
         Ok(out)
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
+use arrow_array::RecordBatch;
+use arrow_pyarrow::{IntoPyArrow, PyArrowType};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::PyRecordBatch;
 use wlanlens_core::pairing::{self, BadColumn, Of, Pairing as Core, ReadRows, Reading, Side};
 
 /// Pairs the packets of two captures, which are read twice. One thread at a time may call it.
@@ -44,8 +45,8 @@ impl Pairing {
     }
 
     /// First reading: a batch of `packets` of side 0 or 1. Releases the GIL.
-    fn sample(&self, py: Python<'_>, side_number: u8, batch: PyRecordBatch) -> PyResult<()> {
-        let (side, batch) = (side(side_number)?, batch.into_inner());
+    fn sample(&self, py: Python<'_>, side_number: u8, batch: PyArrowType<RecordBatch>) -> PyResult<()> {
+        let (side, batch) = (side(side_number)?, batch.0);
         py.detach(|| self.with(|p| p.sample(side, &batch)))?.map_err(bad)
     }
 
@@ -96,7 +97,7 @@ impl Pairing {
                 (pairs, more)
             })
         })?;
-        Ok((PyRecordBatch::new(pairing::to_batch(&pairs)).into_pyarrow(py)?, more))
+        Ok((pairing::to_batch(&pairs).into_pyarrow(py)?, more))
     }
 
     /// Windows in which more rows of the second capture could hold a packet than are held: pairs may be missing.
@@ -114,8 +115,8 @@ pub struct PairingReading {
 #[pymethods]
 impl PairingReading {
     /// The rows of a batch of `packets`. Releases the GIL.
-    fn read(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<PairingRows> {
-        let batch = batch.into_inner();
+    fn read(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PairingRows> {
+        let batch = batch.0;
         let rows = py.detach(|| self.inner.read(&batch)).map_err(bad)?;
         Ok(PairingRows { inner: Mutex::new(Some(rows)) })
     }

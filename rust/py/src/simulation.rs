@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
+use arrow_pyarrow::IntoPyArrow;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use pyo3_arrow::PyRecordBatch;
 use wlanlens_sim::config::World as Description;
 use wlanlens_sim::limits::EVENTS_A_CALL;
 use wlanlens_sim::world::World;
@@ -46,7 +46,7 @@ impl Simulation {
         let tables = py.detach(|| Ok::<_, std::io::Error>(world.finish()?.tables()))?;
         let out = PyList::empty(py);
         for (name, batch) in tables {
-            out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
+            out.append((name, batch.into_pyarrow(py)?))?;
         }
         Ok(out)
     }
