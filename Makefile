@@ -7,7 +7,7 @@ BENCH  ?=
 STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
-CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
+CARGO_TEST := cargo test --profile tests --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
 # One worker a core; each begins with one half of the list, so that files and their fixtures stay on one worker.
 # One worker more than cores: tests wait for browsers, tshark and timers.
 PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 1) --dist worksteal
