@@ -8,7 +8,7 @@ A capture of one tap is decoded alone, or all are aligned. Its packets are named
 * `lost_before_tap`: wrong if true although the tap has all earlier copies, or false at the first copy that it has.
 * `trigger`, `backoff`, `copy`: of rows that are retransmissions in truth and capture. `copy` at the sender's tap only.
 * `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A segment with an older timestamp than
-  the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count.
+  the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count, unless the receiver had its bytes.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
   acknowledged so early that the fastest ACK would have come before the expiry, and none of these ACKs arrived; else spurious.
 * `recoveries`: its first segment was sent by fast recovery; `ended_by` as in the truth; `spurious` if that segment was, and none that
@@ -338,17 +338,22 @@ class _Side:
         return True if whole else None
 
     def dropped_by_receiver(self) -> frozenset[int]:
-        """Packets that arrive with an older timestamp than the receiver's latest (RFC 7323 sections 4.3 and 5.3)."""
+        """Packets that arrive with an older timestamp than the receiver's latest (RFC 7323 sections 4.3 and 5.3), and bring
+        bytes that it did not have."""
         t = self.truth
         made = self.acks[np.argsort(t.made[self.acks], kind="stable")]
         acked = np.maximum.accumulate(t.ack[made]) if len(made) else t.ack[made]
         arrived = self.ids[t.fate[self.ids] == "delivered"]
         dropped, recent = set(), 0
+        kept: list[int] = []
         for i in arrived[np.argsort(t.ended[arrived], kind="stable")].tolist():
             stamp = int(t.made[i]) // TICK_NS
             if stamp < recent and t.end[i] > t.seq[i] > 0:
-                dropped.add(i)
-            elif stamp >= recent:
+                if not ((t.seq[kept] <= t.seq[i]) & (t.end[kept] >= t.end[i])).any():
+                    dropped.add(i)
+                continue
+            kept.append(i)
+            if stamp >= recent:
                 before = int(np.searchsorted(t.made[made], t.ended[i]))
                 edge = max(0, int(acked[before - 1])) if before else 0
                 if t.seq[i] <= edge and (t.end[i] > edge or t.end[i] == t.seq[i]):

@@ -181,11 +181,14 @@ class RetransmissionVerdicts:
         self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.stream, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
-        # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3).
+        # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3):
+        # it is lost, unless the receiver had its bytes.
         kept = arrival == _ARRIVED
         earlier = copies.rows()
         earlier = earlier[kept[earlier] & (there[earlier] >= 0)]
+        end = (rows.raw[earlier] + rows.length[earlier] + shift[rows.stream[earlier]]) % (1 << 32)
         kept[earlier] = ~receiver.echoed_newer(rows.key[earlier], there[earlier])
+        kept[earlier] |= receiver.acked(rows.key[earlier], end, there[earlier])
         arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)

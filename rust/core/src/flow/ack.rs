@@ -144,7 +144,7 @@ impl SenderState {
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
         if let Some(block) = dsack {
-            self.take_dsack(block, a.timestamps.is_some(), out);
+            self.take_dsack(block, out);
         }
         let mut delivered = Delivered::default();
         let sack_news = !a.sack.is_empty() && self.take_sack(a, dsack.is_some(), &mut delivered);

@@ -266,10 +266,7 @@ impl SenderState {
         if !before || (known.copies > 1 && !known.first_missing) {
             return None;
         }
-        // A receiver drops a segment with a timestamp older than the latest one (PAWS, RFC 7323 section 5.3): the copy was needed.
-        if s.tsval.is_none_or(|v| v == known.tsval_last) {
-            self.doubt(s.start, s.end, Some(true), out);
-        }
+        self.doubt(s.start, s.end, Some(true), out);
         let i = self.past.partition_point(|r| r.end <= s.start);
         self.past.range_mut(i..).take_while(|r| r.start < s.end).for_each(|r| r.first_missing = false);
         for r in self.scoreboard.range_mut(s.start, s.end) {

@@ -110,8 +110,7 @@ impl SenderState {
         let explained = self.pending.iter().filter(doubtful).chain(self.unreported.iter().filter(doubtful)).count();
         let rest = usize::from(facts.surplus).saturating_sub(explained);
         if rest > 0 {
-            // Where the copy came first, the receiver dropped the original for its older timestamp (PAWS).
-            let meant = |p: &Pending| p.filled_only(una) && !(p.proven && p.dated());
+            let meant = |p: &Pending| p.filled_only(una);
             let certain = self.pending.iter().filter(|p| meant(p)).count() <= rest;
             self.pending.iter_mut().filter(|p| meant(p)).for_each(|p| p.arrived_twice(certain, facts.packet));
         }
@@ -191,7 +190,7 @@ impl SenderState {
             let reported = p.sack_ok && self.reports == Some(true) && !self.reports_late;
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if !reported && (self.reorders || self.acks_overtake) && !p.proven => {
+                Some(false) if !reported && (self.reorders || self.acks_overtake) => {
                     (p.verdict, p.by) = (None, None);
                 }
                 _ => {}

@@ -18,7 +18,7 @@ impl SenderState {
             .pending
             .iter_mut()
             .filter(|p| p.start > 0 && p.covered.is_some() && p.end <= una && p.verdict != Some(true))
-            .filter(|p| p.t <= latest && !(p.proven && p.dated()))
+            .filter(|p| p.t <= latest)
             .collect();
         let certain = meant.len() == 1;
         meant.iter_mut().for_each(|p| p.arrived_twice(certain, a.packet));

@@ -16,15 +16,14 @@ impl SenderState {
 
     /// The receiver got these bytes twice: a packet that seemed to be a copy made by the capture was duplicated by the network.
     #[inline(never)]
-    pub fn take_dsack(&mut self, (left, right): (i64, i64), stamped: bool, out: &mut Out<'_>) {
+    pub fn take_dsack(&mut self, (left, right): (i64, i64), out: &mut Out<'_>) {
         self.reports = Some(true);
         if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
             if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
                 self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                 self.tally.duplicates[0] += 1;
             }
-        } else if !stamped {
-            // With timestamps the report may be of an original that the receiver dropped (PAWS).
+        } else {
             self.take_late_report(left, right, out);
         }
     }

@@ -150,15 +150,8 @@ impl Pending {
             self.later_copies -= 1;
         } else if dsack == Dsack::This && !self.dsacked {
             self.dsacked = true;
-            // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
-            // timestamp (PAWS, RFC 7323 section 5.3).
-            let before = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
-            if a.acks_overtake && self.dated() && self.hole && !self.proven && !before {
-                // Which of the two came first does not show: the original is dropped if its timestamp is older than the latest.
-                (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
-            } else if !(self.proven && self.dated()) {
-                self.settle(true, Some(By::Dsack), self.late(), a.packet);
-            }
+            // Two copies arrived: this one came second, or the original was late.
+            self.settle(true, Some(By::Dsack), self.late(), a.packet);
         } else if dsack == Dsack::Other && self.covered.is_some() && !self.hole && !self.proven {
             // One copy of several was the second to arrive: this one may have been.
             (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
@@ -246,14 +239,9 @@ impl Pending {
             }
             let by_this_copy = later.and_then(|l| l.tsval).is_none_or(|next| older(echo, next));
             match dsack {
-                // The copy was the first to arrive, as no ACK waits at a hole and only data sent before it is acknowledged. The original
-                // came after it and was dropped (PAWS).
-                Dsack::This if echo == mine && self.dated() && self.hole && self.copy == 1 => {
-                    if a.una <= self.only_until {
-                        self.proven = true;
-                        self.settle(false, None, TimeoutKind::Genuine, a.packet);
-                    }
-                    return;
+                // No ACK waits at a hole: this copy was the first to arrive, and the original came after it.
+                Dsack::This if echo == mine && self.hole && self.copy == 1 => {
+                    return self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
                 }
                 Dsack::This if by_this_copy => {
                     return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
@@ -290,11 +278,6 @@ impl Pending {
         if a.reports && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
-    }
-
-    /// Its timestamp differs from that of the first copy.
-    pub fn dated(&self) -> bool {
-        self.first_tsval != 0 && self.tsval.is_some_and(|v| v != self.first_tsval)
     }
 
     /// No earlier ACK of these bytes can have been lost. An ACK echoes the first segment since the ACK before (RFC 7323 section 4.3), and two

@@ -52,8 +52,8 @@ fn without_sack_and_a_hole_the_need_is_open() {
 
 /// Segment 1 is late: the third duplicate ACK repeats it, the copy fills the hole, and a DSACK reports the late original.
 #[test]
-fn a_late_original_with_an_older_timestamp_is_dropped() {
-    for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
+fn a_late_original_shows_that_nothing_was_lost() {
+    for stamps in [true, false] {
         let mut s = Script::new(true);
         s.repaired_second();
         s.sack(80.0, 6, 1, 2);
@@ -62,14 +62,14 @@ fn a_late_original_with_an_older_timestamp_is_dropped() {
         if stamps {
             stamp(&mut s);
         }
-        assert_eq!(s.run().resends()[0].1, spurious, "{stamps}");
+        assert_eq!(s.run().resends()[0].1, Some(true), "{stamps}");
     }
 }
 
 /// The third duplicate ACK repeats segment 1; the copy comes first, and one more duplicate ACK answers the original.
 #[test]
-fn without_sack_a_dropped_original_does_not_make_its_copy_spurious() {
-    for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
+fn without_sack_a_late_original_causes_one_more_duplicate_ack() {
+    for stamps in [true, false] {
         let mut s = Script::new(false);
         s.flight(30.0, 0..5);
         s.ack(50.0, 1);
@@ -86,7 +86,7 @@ fn without_sack_a_dropped_original_does_not_make_its_copy_spurious() {
         if stamps {
             stamp(&mut s);
         }
-        assert_eq!(s.run().resends()[0].1, spurious, "{stamps}");
+        assert_eq!(s.run().resends()[0].1, Some(true), "{stamps}");
     }
 }
 
