@@ -104,6 +104,13 @@ def test_each_error_of_the_system_has_its_kind() -> None:
         wl.open(MIXED, point="sendr")
 
 
+@pytest.mark.parametrize(("inside", "advice"), [("analysis.json", "wl.load"), ("a.pcap", "wlanlens batch")])
+def test_a_folder_in_place_of_a_capture_names_what_reads_it(tmp_path: Path, inside: str, advice: str) -> None:
+    (tmp_path / inside).write_text("")
+    with pytest.raises(FileIsFolder, match=advice):
+        wl.open(tmp_path)
+
+
 def shown() -> dict[str, Any]:
     """An object of each class that a notebook shows."""
     trace = sample(MIXED.stem)

@@ -150,8 +150,13 @@ class Capture:
         except OSError as error:
             refused = file_error(error, printable(self.path))
             if isinstance(refused, FileIsFolder):
-                refused.next = "name a capture in it; `wlanlens batch` analyses all of a folder"
+                refused.next = self._instead_of_folder()
             raise refused from error
+
+    def _instead_of_folder(self) -> str:
+        if os.path.exists(os.path.join(os.fsdecode(self.raw_path), "analysis.json")):
+            return "it holds an analysis: `wl.load` and `wlanlens report` read it"
+        return "name a capture in it; `wlanlens batch` analyses all of a folder"
 
     def _source(self) -> str | None:
         return None if self.path == "-" else os.fsdecode(self.raw_path)
