@@ -174,7 +174,7 @@ impl Connection {
             me.settle_held_ack(start, out);
         }
         if syn {
-            peer.asked = Some(t);
+            me.open(peer, t, has_ack);
         }
         let paused = me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS);
         let above = rel_seq.map_or(0, |r| r - me.captured_end);

@@ -1,5 +1,7 @@
 //! The times of the handshake, from which the tap's position follows.
 
+use super::sender_state::SenderState;
+
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Handshake {
@@ -65,6 +67,20 @@ impl Handshake {
             (true, None, _) => (self.answered, self.synack) = (self.answered.or(Some(t)), Some(t)),
             // It is answered, or over: its times stay.
             _ => {}
+        }
+    }
+}
+
+impl SenderState {
+    /// It sends a SYN, or a SYN+ACK, which answers a SYN of the peer or is sent by its timer.
+    #[cold]
+    pub fn open(&mut self, peer: &mut SenderState, t: i64, ack: bool) {
+        peer.asked = Some(t);
+        if ack {
+            let took = self.asked.map(|at| t - at);
+            self.answered_in = self.answered_in.into_iter().chain(took).min();
+        } else {
+            peer.syns_of_peer = peer.syns_of_peer.saturating_add(1);
         }
     }
 }

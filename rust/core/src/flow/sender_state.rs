@@ -371,6 +371,9 @@ pub struct SenderState {
     pub reopened: Option<i64>,
     /// When the peer last sent a SYN.
     pub asked: Option<i64>,
+    /// SYNs of the peer, and how soon a SYN+ACK came after one.
+    pub syns_of_peer: u32,
+    pub answered_in: Option<i64>,
     /// Consecutive expiries for the segment at `expired_at`.
     pub expiries: u16,
     /// There may have been more.

@@ -183,9 +183,12 @@ impl SenderState {
         }
     }
 
-    /// A SYN+ACK that follows a repeated SYN answers it, and no timer is shorter than a second, or 200 ms (RFC 6298 section 2.1).
+    /// A SYN+ACK that follows a repeated SYN answers it, and no timer is shorter than a second, or 200 ms (RFC 6298 section 2.1). A SYN is
+    /// answered at once: near this end the answer passes as soon, elsewhere any SYN but the first may have caused it.
     fn causes_of_syn(&self, s: &Sent, v: &Seen) -> Causes {
-        let timer = v.waited >= LEAST_SYN_NS && self.asked.is_none_or(|at| s.t - at >= LEAST_SYN_NS);
+        let near = self.answered_in.is_some_and(|least| least <= REACTION_SLACK_NS);
+        let late = (near || self.syns_of_peer <= 1) && self.asked.is_none_or(|at| s.t - at >= LEAST_SYN_NS);
+        let timer = v.waited >= LEAST_SYN_NS && late;
         Causes::EXPIRY.or(Causes::ANSWER).unless(&[(timer, Causes::ANSWER)])
     }
 

@@ -465,3 +465,19 @@ fn a_delayed_ack_counts_only_if_the_sender_waited_for_it() {
         assert_eq!(t.time_in("delayed_ack"), waited * MS);
     }
 }
+
+/// Away from the server, after a repeated SYN: an answer, or the timer of the first one.
+#[test]
+fn a_syn_ack_a_round_trip_after_a_repeated_syn_may_answer_it() {
+    for (repeated, trigger) in [(true, "undecided"), (false, "rto")] {
+        let mut s = Script { packets: Vec::new(), sack: true, ids: [100, 5000] };
+        s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        if repeated {
+            s.push(1000.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        }
+        s.push(1500.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.push(1500.1, true, 1000, 5000, flags::ACK, 0, &[], None);
+        s.push(2500.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        assert_eq!(s.run().resends().last().unwrap().0, trigger);
+    }
+}
