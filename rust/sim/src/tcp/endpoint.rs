@@ -204,6 +204,10 @@ impl Endpoint {
             self.receive.timer = None;
             return;
         }
+        // A plain ACK opens no connection (RFC 9293 section 3.10.7.3).
+        if self.role == Role::Client && !self.established && !s.syn {
+            return;
+        }
         if s.syn {
             self.sack &= s.sack_blocks > 0 || self.config.sack;
             self.timestamps &= s.timestamps.is_some();
@@ -216,6 +220,11 @@ impl Endpoint {
             let answer = self.segment(now, 0, 0, Trigger::New, 0);
             out.push(Segment { syn: true, ..answer });
             self.sent_syn(now);
+            return;
+        }
+        // Linux repeats the SYN+ACK at once (`inet_rtx_syn_ack`).
+        if s.syn && self.role == Role::Server && !self.established {
+            self.again(now, 0, Trigger::Answer, out);
             return;
         }
         let mut stands = false;

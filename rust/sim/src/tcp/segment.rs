@@ -17,6 +17,8 @@ pub enum Trigger {
     Sack,
     /// A tail loss probe (RFC 8985).
     TailLossProbe,
+    /// A SYN+ACK that answers a repeated SYN.
+    Answer,
 }
 
 /// A segment as one end passes it to its device.

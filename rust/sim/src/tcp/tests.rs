@@ -451,3 +451,18 @@ fn new_data_does_not_show_that_a_timeout_was_spurious() {
     assert_eq!(board.sack(30, 40, 30), (1, false));
     assert_eq!(board.sack(20, 30, 30), (1, true));
 }
+
+/// The first SYN+ACK is lost. The SYN's timer and that of the SYN+ACK expire at about the same time.
+#[test]
+fn a_repeated_syn_is_answered_by_a_syn_ack() {
+    let way = || Way { delay: 10 * MS, ..Way::default() };
+    let mut w = world(TcpConfig::default(), way);
+    w.ways[1].blackout = vec![(5 * MS, 15 * MS)];
+    w.transfer(1, 10 * S);
+    let answers: Vec<_> =
+        w.log.iter().filter(|(_, from, s)| *from == 1 && s.syn).map(|(t, _, s)| (*t, s.trigger)).collect();
+    assert!(answers.contains(&(S + 10 * MS, Trigger::Answer)), "{answers:?}");
+    let before = w.log.iter().filter(|(t, from, s)| *from == 1 && !s.syn && *t <= S + 20 * MS).count();
+    assert_eq!(before, 0);
+    assert!(w.ends[0].finished());
+}

@@ -15,7 +15,7 @@ pub const PACKET_FATES: [&str; 10] = [
     "router",
     "adapter_queue",
 ];
-pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
+pub const TRIGGERS: [&str; 8] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe", "answer"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const DAMAGES: [&str; 5] = ["noise", "fade", "independent", "burst", "script"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
@@ -30,6 +30,7 @@ pub fn trigger(t: Trigger) -> i8 {
         Trigger::PartialAck => 4,
         Trigger::Sack => 5,
         Trigger::TailLossProbe => 6,
+        Trigger::Answer => 7,
     }
 }
 
