@@ -57,7 +57,7 @@ def test_variation_of_all_captures_together(world: int, most: float, tmp_path: P
 # a packet, which the truth calls path. In 250055 silences are longer than any first timer: most of them is backoff. In 345184 the
 # application pauses between writes, in some pauses with one segment outstanding.
 @pytest.mark.parametrize(
-    ("world", "least"), [(113006, 0.98), (134007, 0.94), (134000, 0.81), (250055, 0.92), (345184, 0.98)]
+    ("world", "least"), [(113006, 0.98), (134007, 0.94), (134000, 0.81), (250055, 0.80), (345184, 0.98)]
 )
 def test_known_seconds_at_the_tap_of_the_receiver(world: int, least: float, tmp_path: Path) -> None:
     right = share_right([s for s in judged(world, tmp_path).ledgers if s.place == "receiver"])
