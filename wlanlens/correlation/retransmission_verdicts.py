@@ -179,6 +179,10 @@ class RetransmissionVerdicts:
         onward |= self._order.first(rows.keys) == here
         onward &= self._order.last(rows.keys) == far
         self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
+
+        def raw_end(row: Array) -> Array:
+            return np.asarray((rows.raw[row] + rows.length[row] + shift[rows.stream[row]]) % (1 << 32))
+
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.stream, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
         # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3):
@@ -186,19 +190,17 @@ class RetransmissionVerdicts:
         kept = arrival == _ARRIVED
         earlier = copies.rows()
         earlier = earlier[kept[earlier] & (there[earlier] >= 0)]
-        end = (rows.raw[earlier] + rows.length[earlier] + shift[rows.stream[earlier]]) % (1 << 32)
-        kept[earlier] = ~receiver.echoed_newer(rows.key[earlier], there[earlier])
-        kept[earlier] |= receiver.acked(rows.key[earlier], end, there[earlier])
+        stale = earlier[receiver.echoed_newer(rows.key[earlier], there[earlier])]
+        kept[stale] = receiver.acked(rows.key[stale], raw_end(stale), there[stale])
         arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)
         all_known = copies.all_are(arrival >= 0) | (
             answered & copies.all_are((arrival >= 0) | (arrival == _NOT_CAPTURING))
         )
-        raw_end = (rows.raw[chosen] + rows.length[chosen] + shift[rows.stream[chosen]]) % (1 << 32)
         passed = np.where(there[chosen] >= 0, there[chosen], np.searchsorted(receiver.t_ns, rows.t_ns[chosen]))
         # Acknowledged before this copy arrived: the far capture missed an earlier copy.
-        acked = receiver.acked(rows.key[chosen], raw_end, passed)
+        acked = receiver.acked(rows.key[chosen], raw_end(chosen), passed)
         # Without an earlier copy in this capture, its arrival is not known.
         verdict[chosen] = copies.any & (arrived | acked)
         decided[chosen] = copies.any & (arrived | acked | all_known)
