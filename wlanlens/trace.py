@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import tables
 from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.errors import MissingTable
 from wlanlens.formatting import html_table, printable
+from wlanlens.tables.lazy_tables import LazyTables
 from wlanlens.tables.overview import Tables
 
 if TYPE_CHECKING:
@@ -130,6 +132,17 @@ class Trace:
             self.captures, self._leading, start_ns=self.start_ns, duration_ns=self.duration_ns, clocks=self.clocks
         )
 
+    def of_flow(self, flow: int) -> Trace:
+        """The trace of one connection: its rows of the tables that have a column `flow`."""
+        makers = {
+            name: partial(_rows_of, self._held, name, flow)
+            for name in self._held
+            if "flow" in tables.schema(name).names
+        }
+        return Trace(
+            self.captures, LazyTables(makers), start_ns=self.start_ns, duration_ns=self.duration_ns, clocks=self.clocks
+        )
+
     def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
         """A table as a pandas DataFrame.
 
@@ -244,6 +257,13 @@ class Trace:
             return f"flow {flow} {direction}"
         a, b = endpoint(known[0], known[1]), endpoint(known[2], known[3])
         return f"{a} > {b}" if direction == "a2b" else f"{b} > {a}"
+
+
+def _rows_of(held: Mapping[str, pa.Table], name: str, flow: int) -> pa.Table:
+    import pyarrow.compute as pc
+
+    table = held[name]
+    return table.filter(pc.equal(table.column("flow"), flow))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

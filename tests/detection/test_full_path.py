@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow.compute as pc
 import pytest
 
+import wlanlens as wl
 from tests.captures import sample
-from wlanlens.detection.full_path import full_path
+from wlanlens.detection.full_path import OF_SEGMENTS, full_path
+from wlanlens.report import downsampling
 
 S = 10**9
 
@@ -16,6 +21,20 @@ def test_a_full_path_is_said_with_its_rate_and_its_queue() -> None:
     assert full_path(trace, (0, "a2b"), 1_500_000, 2_528_000_000) == (
         ", full at 4.75 of 4.84 Mbit/s (round trip 101 ms on average, 20.4 ms at least)"
     )
+
+
+def test_segments_that_the_report_leaves_out_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = wl.simulate("many_downloads", tmp_path / "made", seed=1, taps=("sender",), duration_s=1.0).captures[
+        "sender"
+    ]
+    trace = wl.analyze(capture, out=tmp_path / "out", report=False).trace
+    segments, flow = trace.table("segments"), trace.table("flows").column("flow")[0].as_py()
+    monkeypatch.setattr(downsampling, "SEGMENT_ROWS", segments.num_rows // 2)
+    drawn = downsampling.Digest(trace.captures, trace._held, range(9), start_ns=0, duration_ns=trace.duration_ns)
+    assert drawn.table("segments").num_rows < segments.num_rows
+    own = segments.filter(pc.equal(segments.column("flow"), flow)).select(OF_SEGMENTS)
+    assert own.equals(drawn.of_flow(flow).table("segments"))
+    assert own.equals(trace.of_flow(flow).table("segments").select(OF_SEGMENTS))
 
 
 @pytest.mark.parametrize(

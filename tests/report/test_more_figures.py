@@ -84,7 +84,7 @@ def test_a_capture_too_large_for_all_exchanges_keeps_those_that_failed(
     failed = int(((rows["attempts"] > 1) | (rows["outcome"] == "dropped")).sum())
     assert 20 < failed < len(rows) / 2
     monkeypatch.setattr(downsampling, "OTHER_ROWS", len(rows) // 2)
-    small = downsampling.digest(
+    small = downsampling.Digest(
         whole.trace.captures, whole.trace._held, [0], start_ns=0, duration_ns=whole.trace.duration_ns
     )
     assert small.table("exchanges").num_rows == failed

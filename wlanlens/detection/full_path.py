@@ -37,9 +37,10 @@ def full_path(trace: Trace, which: Direction, payload_bytes: int, lifetime_ns: i
     payload_bytes, lifetime_ns : int
         What it carried in its life.
     """
-    if not (trace.has("segments") and trace.has("flows")) or not trace.table("segments").num_rows or lifetime_ns <= 0:
+    if not (trace.has("segments") and trace.has("flows")) or lifetime_ns <= 0:
         return ""
-    facts = Facts.of(trace)
+    own = trace.of_flow(which[0])  # holds the facts' arrays
+    facts = Facts.of(own)
     keys = [int(k) for k in np.unique(facts.table_keys("flows")) if (facts.flow(k), facts.direction(k)) == which]
     if len(keys) != 1 or facts.tap_away_from_sender(np.array(keys))[0]:
         return ""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def write_report(
     output: Output, trace: Trace, findings: Findings, conclusion: Verdict, connections: int, used: Summary
 ) -> None:
-    """Write the report of a trace of bounded size, as `downsampling.digest` makes it."""
+    """Write the report of a trace of bounded size, as `downsampling.Digest` makes it."""
     path = output.file(REPORT)
     about = None
     if conclusion.flow is not None and conclusion.direction is not None:
@@ -68,7 +68,7 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     stored = Stored(folder)
     stored.check()
     trace = stored.trace
-    small = downsampling.digest(
+    small = downsampling.Digest(
         trace.captures,
         stored.tables,
         downsampling.top_flows(stored.tables, stored.findings),

@@ -14,7 +14,6 @@ from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, to_json, to_table
 from wlanlens.detection.findings import Findings
 from wlanlens.detection.flow_facts import Refusals
-from wlanlens.detection.full_path import OF_SEGMENTS
 from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.windows import join_windows
@@ -26,7 +25,6 @@ from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.judge_thread import JudgeThread
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
 from wlanlens.report import downsampling, plotly_script
-from wlanlens.report.drawn_columns import DRAWN
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import TIMED, Trace
 
@@ -202,15 +200,13 @@ class Run:
             thread.wait()
         stored = ParquetTables({name: writer.paths for name, writer in writers.items()})
         flows = downsampling.top_flows(stored, findings)
-        small = downsampling.digest(
+        small = downsampling.Digest(
             source.captures,
             stored,
             flows,
             start_ns=source.start_ns,
             duration_ns=self._last_t_ns,
             clocks=source.clocks,
-            # Nothing is drawn without a report: the verdict needs few columns.
-            of_segments=DRAWN if report else OF_SEGMENTS,
         )
         connections = self._window.connections
         conclusion = verdict.judge(

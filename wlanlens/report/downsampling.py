@@ -11,6 +11,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
+from wlanlens.detection.full_path import OF_SEGMENTS
 from wlanlens.detection.toolkit.rows import key_order
 from wlanlens.ledger.ledger import CATEGORIES, HEALTHY, coarse
 from wlanlens.report.drawn_columns import DRAWN, DRAWN_EXCHANGES, DRAWN_FRAMES
@@ -92,28 +93,48 @@ def _most_lost(stored: ParquetTables, count: int) -> list[int]:
     return [int(flow) for flow in order if lost[flow]]
 
 
-def digest(
-    captures: Sequence[Capture],
-    stored: ParquetTables,
-    flows: Sequence[int],
-    *,
-    start_ns: int,
-    duration_ns: int,
-    clocks: Sequence[ClockMap] | None = None,
-    of_segments: Sequence[str] = DRAWN,
-) -> Trace:
+class Digest(Trace):
     """A trace of bounded size for the report; a table is read when it is asked for.
 
     It holds the rows of `flows`; of `packets` only those with SACK blocks. `segments` and `packets` are ordered by
     connection. If `segments` has more than `SEGMENT_ROWS` rows, every k-th row is kept, and all rare rows: retransmitted,
     reordered and duplicate segments, SYN, FIN, RST and window probes, and the rows on both sides of a pause. If the rare
-    rows are more than `SEGMENT_ROWS`, every k-th of them is kept. The ledger's sums stay exact. `of_segments`: the columns of
-    `segments` that are read.
+    rows are more than `SEGMENT_ROWS`, every k-th of them is kept. The ledger's sums stay exact.
+
+    Parameters
+    ----------
+    captures, start_ns, duration_ns, clocks
+        As of `Trace`.
+    stored : ParquetTables
+        The tables of the analysis.
+    flows : sequence of int
+        The connections.
+    of_segments : sequence of str
+        The columns of `segments` that are read.
     """
-    reduced = {name: partial(_reduced, stored, name, flows) for name in stored if name != "findings"}
-    if "segments" in reduced:
-        reduced["segments"] = partial(_segments, stored, flows, duration_ns // _GAPS, of_segments)
-    return Trace(captures, LazyTables(reduced), start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
+
+    def __init__(
+        self,
+        captures: Sequence[Capture],
+        stored: ParquetTables,
+        flows: Sequence[int],
+        *,
+        start_ns: int,
+        duration_ns: int,
+        clocks: Sequence[ClockMap] | None = None,
+        of_segments: Sequence[str] = DRAWN,
+    ) -> None:
+        self._stored = stored
+        reduced = {name: partial(_reduced, stored, name, flows) for name in stored if name != "findings"}
+        if "segments" in reduced:
+            reduced["segments"] = partial(_segments, stored, flows, duration_ns // _GAPS, of_segments)
+        super().__init__(captures, LazyTables(reduced), start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
+
+    def of_flow(self, flow: int) -> Trace:
+        """The digest of one connection, with more of its rows where all connections have too many; of `segments` only the
+        columns that the verdict reads."""
+        times = {"start_ns": self.start_ns, "duration_ns": self.duration_ns}
+        return Digest(self.captures, self._stored, [flow], **times, clocks=self.clocks, of_segments=OF_SEGMENTS)
 
 
 def _reduced(stored: ParquetTables, name: str, flows: Sequence[int]) -> pa.Table:
@@ -152,7 +173,9 @@ def _segments(stored: ParquetTables, flows: Sequence[int], pause_ns: int, column
     batches: Iterable[pa.RecordBatch] = stored.scan("segments", read, flows)
     if many:
         step, rare_step = _steps(stored, flows)
-        batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step).select(schema.names) for batch in batches)
+        if step > 1 or rare_step > 1:
+            batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step) for batch in batches)
+        batches = (batch.select(schema.names) for batch in batches)
     return _by_flow(_joined(batches, schema))
 
 
@@ -300,12 +323,8 @@ def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.Re
 
 def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
     """The segments that a figure must show: not plain data or ACKs, or next to a pause."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    usual = pc.is_in(batch.column("kind").cast(pa.string()), pa.array(USUAL))
-    first = pc.equal(batch.column("transmission").cast(pa.string()), "first")
-    rare: Mask = ~np.asarray(pc.and_(usual, first).to_numpy(zero_copy_only=False), bool)
+    rare: Mask = coded(batch.column("kind"), USUAL) < 0
+    rare |= coded(batch.column("transmission"), ("first",)) < 0
     paused = np.abs(np.diff(batch.column("t_ns").fill_null(0).to_numpy())) > pause_ns
     rare[:-1] |= paused
     rare[1:] |= paused
