@@ -39,6 +39,8 @@ LIMITED = ("window_limited", "slow_start", "delayed_ack")
 
 #: A path that idles for no larger share of the time is the limit: a larger window would gain no more than that.
 BUSY_SHARE = 0.1
+#: Half of the bytes take no larger share of a full window's time on a path that they keep busy: round trips are never quite alike.
+HALF_SHARE = 0.75
 #: No timer of a delayed ACK is shorter: half of Linux's 40 ms, and some more.
 DELAYED_ACK_NS = 25_000_000
 
@@ -90,7 +92,9 @@ def assign(
     if "window_limited" in states:
         mine = state == states.index("window_limited")
         whole = _full_windows(intervals, directions)
-        paced = _evenly_paced(intervals, directions, mine, whole) | mine & whole & _keeps_busy(intervals, minimum)
+        paced = _evenly_paced(intervals, directions, mine, whole) | mine & whole & _keeps_busy(
+            intervals, directions, minimum
+        )
         _replace(categories, paced, "receiver_window", "path")
         full |= paced
     if full.any():
@@ -124,11 +128,17 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array, 
     return out
 
 
-def _keeps_busy(intervals: pa.Table, minimum: Array) -> Array:
+def _keeps_busy(intervals: pa.Table, directions: _Directions, minimum: Array) -> Array:
     """Intervals in which a full window took so much longer than the shortest round trip that the path needed nearly all of the time to
-    pass it: a larger one would be no faster. One that took as long as a delayed ACK may have waited for that."""
-    rtt = integers(intervals.column("rtt_ns"), -1)
-    return np.asarray((minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (rtt - minimum < DELAYED_ACK_NS))
+    pass it: a larger one would be no faster. One that took as long as a delayed ACK may have waited for that, and so may one that
+    took no longer than half of its bytes: a path passes those in half of the time."""
+    rtt, acked, window = (integers(intervals.column(name), -1) for name in ("rtt_ns", "acked_bytes", "window_bytes"))
+    over = rtt - minimum
+    half = (rtt > 0) & (acked > 0) & (2 * acked <= window)
+    none = np.iinfo(np.int64).max
+    least = directions.reduce(np.where(half, over, none), np.minimum)
+    grows = (least == none) | (least <= HALF_SHARE * over)
+    return np.asarray((minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (over < DELAYED_ACK_NS) & grows)
 
 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:
