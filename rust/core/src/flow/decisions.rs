@@ -111,7 +111,13 @@ impl SenderState {
         let rest = usize::from(facts.surplus).saturating_sub(explained);
         if rest > 0 {
             let meant = |p: &Pending| p.filled_only(una);
-            let certain = self.pending.iter().filter(|p| meant(p)).count() <= rest;
+            let filled = self.pending.iter().filter(|p| meant(p)).count();
+            // Each copy causes one: more of them come from segments out of order, and wait behind a second hole.
+            self.reorders |= rest > filled && filled > 0;
+            if rest > filled {
+                return;
+            }
+            let certain = rest == filled && !self.reorders;
             self.pending.iter_mut().filter(|p| meant(p)).for_each(|p| p.arrived_twice(certain, facts.packet));
         }
     }
