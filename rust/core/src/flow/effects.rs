@@ -77,7 +77,7 @@ impl SenderState {
             }
         }
         if o.is_by_ack() {
-            recovery = self.recover_fast(s, out);
+            recovery = self.recover_fast(s, o.acked_before, out);
         }
         row.trigger = Some(trigger);
         let n = &mut self.tally.by_trigger[trigger as usize];
@@ -145,8 +145,7 @@ impl SenderState {
     #[inline]
     fn commit_intervals(&mut self, t: i64, out: &mut Out<'_>) {
         let asked = self.repair_since(t);
-        let lone = self.view.as_ref().is_some_and(|view| view.lone.is_some());
-        let held = lone
+        let held = self.view.as_ref().is_some_and(|view| view.lone.is_some() || view.woke.is_some())
             || self.may_fill_path
             || self.burst.is_some()
             || self.stall.is_open()
@@ -309,11 +308,15 @@ impl SenderState {
     }
 
     /// A retransmission in fast recovery: the episode that it starts or belongs to.
-    fn recover_fast(&mut self, s: &Sent, out: &mut Out<'_>) -> u64 {
+    fn recover_fast(&mut self, s: &Sent, acked_before: bool, out: &mut Out<'_>) -> u64 {
         if self.phase != Phase::Recovery || self.recoveries.back().is_none_or(|r| r.ended.is_some()) {
+            let asked = self.repair_since(s.t).filter(|asked| *asked < s.t);
+            // One that has ended sent it, and a queue between TCP and the tap held it meanwhile.
+            if acked_before && asked.is_none() && self.view.is_none() {
+                return 0;
+            }
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();
-            let asked = self.repair_since(s.t).filter(|asked| *asked < s.t);
             if let (Some(since), Some(timeline)) = (asked, &mut self.timeline) {
                 timeline.was(since, State::FastRecovery, None);
             }

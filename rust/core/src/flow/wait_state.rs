@@ -139,7 +139,8 @@ impl SenderState {
     /// One ACK answers a whole burst so late that the path, had it spent its least round trip on passing the bytes of that, passes the burst
     /// sooner: a timer of the receiver made it late. A receiver whose application reads slowly looks alike where its window changes.
     fn answered_by_timer(&self, o: &AckOutcome, silent: i64, least: i64) -> bool {
-        let whole = o.burst == o.acked && self.answers_all(o);
+        // What passes a tap away from its sender had been sent closer together.
+        let whole = (o.burst == o.acked || self.view.is_some()) && self.answers_all(o);
         let bytes = if self.rtt_least_small { HANDSHAKE_BYTES } else { self.segment.max(1) };
         // A clock that ticks may show none.
         let known = least > 0;
