@@ -30,6 +30,9 @@ def judged(number: int, folder: Path) -> WorldScore:
         (341140, 0.01),
         # Short writes pass behind a queue of their host, by their timestamps long after the ACK before.
         (345038, 0.05),
+        # A receiver's timer of 14 ms answers each window. Copies wait in the host's queue until the ACK that ends their recovery.
+        (349106, 0.35),
+        (349121, 0.06),
     ],
 )
 def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: Path) -> None:
@@ -51,6 +54,30 @@ def test_variation_of_all_captures_together(world: int, most: float, tmp_path: P
     mean = spread_of_worlds([s for s in judged(world, tmp_path).ledgers if s.place == "together"])
     assert mean is not None
     assert mean[0] <= most
+
+
+@pytest.mark.parametrize(
+    ("world", "place", "most"),
+    [
+        # A probe and a delayed ACK cross; so do a timer's copy and that ACK.
+        (349046, "receiver", 0.55),
+        (349109, "receiver", 0.06),
+        # Two segments wait for the receiver's timer, behind the sniffer.
+        (349163, "air", 0.04),
+    ],
+)
+def test_variation_away_from_the_sender(world: int, place: str, most: float, tmp_path: Path) -> None:
+    found = spread_of_worlds([s for s in judged(world, tmp_path).ledgers if s.place == place])
+    assert found is not None
+    assert found[0] <= most
+
+
+def test_a_receiver_that_stood_still_took_data_and_the_timers_copy_together(tmp_path: Path) -> None:
+    """World 349188: the silence before was the timer's, and no idle time."""
+    known = [
+        s for s in judged(349188, tmp_path).ledgers if s.place == "receiver" and s.subject.startswith("10.0.0.1:40000 ")
+    ]
+    assert [round(s.said["rto_wait"], -7) for s in known] == [440_000_000]
 
 
 # In 134007 slow start lasts for minutes behind other connections. In 134000 it lasts a few round trips in which some station always has

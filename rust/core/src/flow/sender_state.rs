@@ -427,6 +427,8 @@ pub struct SenderState {
     pub last_resend: Option<i64>,
     pub resent_end: i64,
     pub resent_acked: bool,
+    /// That ACK can only have passed the copy on their ways: no queue made it late.
+    pub resent_crossed: bool,
     /// Expiries of the segment that starts here may have been lost before the tap.
     pub hidden_expiries: Option<i64>,
     /// Whether the receiver reports segments that arrive twice (DSACK, RFC 2883), as its ACKs show.

@@ -24,6 +24,15 @@ pub struct Lone {
     pub end: i64,
 }
 
+/// New bytes passed after a silence in which a timer may have expired.
+#[derive(Debug, Clone, Copy)]
+pub struct Woke {
+    pub start: i64,
+    pub t: i64,
+    /// When the packet before the silence passed.
+    pub since: i64,
+}
+
 /// ACKs kept that no data has answered yet: those of a large window.
 const MOST_ACKS: usize = 4096;
 
@@ -59,6 +68,7 @@ pub struct SenderView {
     pub begins_with_more: bool,
     /// The latest segment, if it may be the only one that a timeout allows.
     pub lone: Option<Lone>,
+    pub woke: Option<Woke>,
     /// Its recovery, which lasts until it has read an ACK of the bytes below this.
     phase: Phase,
     recover: i64,

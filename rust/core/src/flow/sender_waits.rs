@@ -9,7 +9,7 @@ use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
 use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
-use super::sender_view::{Lone, SenderView};
+use super::sender_view::{Lone, SenderView, Woke};
 use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::timestamp_clock::TimestampClock;
@@ -152,6 +152,7 @@ impl SenderState {
         let what = o.map_or(Transmission::First, |o| o.transmission);
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
+        view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns);
         timeline.away = true;
         let unread = view.unread(echo);
         // Under way already when the ACK passed, or behind a queue: twice the shortest way is none.
@@ -166,8 +167,9 @@ impl SenderState {
         // A queue may make it longer.
         let earlier = view.there;
         let there = loop_ns.max(earlier.unwrap_or(0));
-        // A sender that repeated bytes after their ACK had not read it by then.
-        let repeated = self.last_resend.is_some_and(|r| self.last_advance.is_none_or(|a| a < r));
+        // A sender that repeated bytes after their ACK had not read it by then, and a queue may hold either.
+        let repeated =
+            !self.resent_crossed && self.last_resend.is_some_and(|r| self.last_advance.is_none_or(|a| a < r));
         if first && empty && !unread && !repeated {
             let waited = s.t - self.last_advance.unwrap_or(s.t);
             let path = (self.held_on_path(s, &view) + there).max(self.late_by(s) + loop_ns);
@@ -175,7 +177,8 @@ impl SenderState {
             let opened = self.last_ack.map_or(waited, |a| s.t - a) - path;
             // Two round trips are never quite alike.
             let usual = (there / 2).max(timeline.rest_ns());
-            if idle > usual && self.phase != Phase::Loss && opened > usual {
+            let repairs = self.phase == Phase::Loss && !(self.resent_crossed && self.una >= self.recover);
+            if idle > usual && !repairs && opened > usual {
                 view.ends_round();
                 // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
                 // have no gap.
@@ -216,6 +219,10 @@ impl SenderState {
             }
         } else if !first {
             view.una = view.una.min(s.start);
+            // No packet that passed after the silence can have asked for this copy so soon: a timer sent it, and all waited before the tap.
+            if let Some(woke) = view.woke.filter(|woke| woke.start == s.start) {
+                timeline.was_for_timer(woke.since);
+            }
             let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
             if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
                 // An ACK called for it, or a timer ended the silence.
@@ -254,6 +261,9 @@ impl SenderState {
             }
             if empty && self.may_be_lone(s, s.t - last, &view) {
                 view.lone = Some(Lone { since: last, end: s.end });
+            }
+            if s.t - last >= LEAST_TIMEOUT_NS {
+                view.woke = Some(Woke { start: s.start, t: s.t, since: last });
             }
             view.begins_with_more |= view.una <= 1 && s.start > 1;
         }
@@ -295,7 +305,7 @@ impl SenderState {
     /// By the ids it sent nothing between the latest two packets. If its latest copy was of arrived bytes, a queue outlasts its timer: what
     /// passes tells nothing of when it was sent.
     fn sent_nothing(&self) -> bool {
-        self.ids.next && !self.resent_acked
+        self.ids.next && (!self.resent_acked || self.resent_crossed)
     }
 
     /// No silence of one timer is longer: the model's, which may be three times as long, or that of RFC 6298 section 2.4, 1 s.
