@@ -62,6 +62,9 @@ def test_variation_of_all_captures_together(world: int, most: float, tmp_path: P
         # A probe and a delayed ACK cross; so do a timer's copy and that ACK.
         (349046, "receiver", 0.55),
         (349109, "receiver", 0.06),
+        # A receiver's timer of 14 and 24 ms answers a window of five segments, and of one.
+        (349106, "receiver", 0.20),
+        (349362, "receiver", 0.02),
         # Two segments wait for the receiver's timer, behind the sniffer.
         (349163, "air", 0.04),
     ],

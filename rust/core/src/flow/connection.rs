@@ -369,7 +369,8 @@ impl Connection {
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
             peer.learn_from_bursts(o);
-            let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { None };
+            let quiet = out.busy.is_first_since(t - silent);
+            let stall = alone.then(|| delayed_ack(peer, o, before[1].0, (silent, t - timeline.now()), quiet)).flatten();
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }

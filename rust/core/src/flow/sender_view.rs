@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::intervals::ACCESS_NS;
 use super::kinds::{Phase, State};
+use super::send::Sent;
 use super::seq::newer;
 
 /// An ACK that has passed the tap.
@@ -69,6 +71,8 @@ pub struct SenderView {
     /// The latest segment, if it may be the only one that a timeout allows.
     pub lone: Option<Lone>,
     pub woke: Option<Woke>,
+    /// What the sender knew to be acknowledged when it sent the latest segments, and when the first of them passed alone.
+    train: (i64, Option<i64>),
     /// Its recovery, which lasts until it has read an ACK of the bytes below this.
     phase: Phase,
     recover: i64,
@@ -84,11 +88,17 @@ impl SenderView {
         view
     }
 
-    /// A segment with new bytes passes the tap, so long after the one before. `more`: as in `Sent`.
-    pub fn note_segment(&mut self, len: i64, tsval: Option<u32>, more: bool, silent: i64) {
+    /// A segment with new bytes passes the tap, so long after the one before; `empty`: nothing else was outstanding. Returns when the first
+    /// segment passed of those that the sender sent without another ACK and a rest, if it was `empty` then.
+    pub fn note_segment(&mut self, s: &Sent, silent: i64, empty: bool) -> Option<i64> {
+        let (len, tsval, more) = (i64::from(s.len), s.tsval, s.more);
+        if silent >= ACCESS_NS || self.train.0 != self.una {
+            self.train = (self.una, empty.then_some(s.t));
+        }
         self.pace = if self.has_more() { silent } else { self.pace };
         (self.len, self.tsval, self.more) = (len, tsval, more);
         self.pushes |= len > 0 && !more;
+        self.train.1
     }
 
     /// After the latest segment it had more data: its application was not idle.

@@ -270,8 +270,12 @@ impl SenderState {
         if !first {
             view.len = view.len.max(i64::from(s.len));
         } else {
-            view.note_segment(i64::from(s.len), s.tsval, s.more, s.t - last);
+            let since = view.note_segment(s, s.t - last, s.start == self.una);
             let flight = self.end - view.una;
+            // One ACK had released the whole window, and the path passes it segment by segment.
+            if self.last_ack <= since && view.window.is_some_and(|w| flight + self.mss() > i64::from(w)) {
+                timeline.was_at_window(since.unwrap_or(s.t));
+            }
             let trip = view.round_trip().or_else(|| self.round_trip());
             self.follow_slow_start(s.t, flight, trip);
             view.flight_max = view.flight_max.max(flight);

@@ -22,6 +22,8 @@ pub const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 pub const LONGEST_TIMEOUT_NS: i64 = 60_000 * MS;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
 pub const DELAYED_ACK_NS: i64 = 25 * MS;
+/// The same at the receiver's own tap, where no path is in the way: an ACK that nothing delays leaves in the interrupt of its data.
+pub const HOST_DELAY_NS: i64 = 5 * MS;
 /// No path is longer than an hour; a larger sample is a clock error.
 const LONGEST_RTT_NS: i64 = 3_600_000 * MS;
 const FLAVOURS: [Flavour; 3] = [Flavour::Rfc6298, Flavour::Linux, Flavour::Linux22];

@@ -5,7 +5,7 @@ use super::intervals::{own_delay, Timeline, TICK_NS};
 use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS};
+use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS};
 use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
@@ -73,7 +73,15 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
 
 /// The time by which the receiver delayed the ACK of everything outstanding, while the sender was silent; and how long the path held that ACK.
 /// Or the ACK of the first segment of a burst: had the next one arrived, the receiver had answered at once (RFC 5681 section 4.2).
-pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> Option<(i64, i64)> {
+///
+/// `alone`: no other packet of the receiver passed since the latest data, behind which the ACK could have waited before a tap at the receiver.
+pub fn delayed_ack(
+    h: &SenderState,
+    o: &AckOutcome,
+    state: State,
+    (silent, gap): (i64, i64),
+    alone: bool,
+) -> Option<(i64, i64)> {
     let burst = o.rtt.is_some_and(|rtt| rtt - silent < DELAYED_ACK_NS);
     let first = burst && h.flight() > 0 && o.acked <= h.mss() && h.view.is_none();
     // The receiver's application, which read, ended this wait.
@@ -100,7 +108,8 @@ pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, g
     let held = o.made.map_or(0, |made| h.last_advance.unwrap_or(0) - made);
     let held = if held > DELAYED_ACK_NS { held } else { 0 };
     let over = silent - least - own - held;
-    if !(DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) || gap - held < DELAYED_ACK_NS {
+    let least = if h.near_receiver && alone { HOST_DELAY_NS } else { DELAYED_ACK_NS };
+    if !(least..=DELAYED_ACK_MAX_NS).contains(&over) || gap - held < least {
         return None;
     }
     Some((over.min(gap - held), held))
