@@ -11,6 +11,8 @@ use super::trigger::REACTION_SLACK_NS;
 const MS: i64 = 1_000_000;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
+/// The rate of a link falls by some times, as that of 802.11 does from 54 to 11 Mb/s, and it passes its data all the same.
+const STILL_WINDOWS: i64 = 4;
 /// A SYN and a SYN+ACK have two headers of IPv4 and TCP at least.
 const HANDSHAKE_BYTES: i64 = 80;
 
@@ -240,14 +242,25 @@ impl SenderState {
 
     /// More data, by a window without room or one that still grows, would only wait on a full path.
     #[inline]
-    pub fn on_path(&self, state: State) -> State {
+    ///
+    /// `silent`: for how long no packet of the connection passed.
+    pub fn on_path(&self, silent: i64, state: State) -> State {
         match state {
+            State::WindowLimited if self.stands_still(silent) => state,
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
             State::SlowStart if self.queued => State::Transfer,
             // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
             State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,
             _ => state,
         }
+    }
+
+    /// For so long the path would have passed some windows, and a station have given up a frame: the path holds none of the data, and the
+    /// other end stands still.
+    fn stands_still(&self, silent: i64) -> bool {
+        let window = self.window.map_or(0, i64::from).min(self.tally.flight_max);
+        let passes = self.ns_per_kib.map(|pace| own_delay(pace, window));
+        silent > FIRST_TIMEOUT_NS && passes.is_some_and(|passes| silent > STILL_WINDOWS * passes)
     }
 
     /// Away from the sender: the latest round trip was longer than the least by the shortest timeout (200 ms), so that any timer may run.
