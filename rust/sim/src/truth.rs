@@ -40,6 +40,8 @@ pub struct PacketRow {
     /// When its sender's tap saw it.
     pub tapped: Option<Ns>,
     pub fate: PacketFate,
+    /// It arrived, and the receiver dropped bytes that it lacked (PAWS, RFC 7323 section 5.3).
+    pub refused: bool,
     /// When its fate was decided.
     pub ended: Ns,
     /// Transmissions on the air.
@@ -116,6 +118,7 @@ impl Truth {
             made: p.made,
             tapped: None,
             fate: PacketFate::UnderWay,
+            refused: false,
             ended: p.made,
             attempts: 0,
         });

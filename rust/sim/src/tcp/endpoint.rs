@@ -197,6 +197,11 @@ impl Endpoint {
         }
     }
 
+    /// Its stack drops this segment for its timestamp, although it lacks some of its bytes.
+    pub fn refuses(&self, s: &Segment) -> bool {
+        self.receive.refuses(s)
+    }
+
     /// A segment of the other end arrived; the application reads immediately.
     pub fn receive(&mut self, now: Ns, s: &Segment, out: &mut Vec<Segment>) {
         if s.rst {

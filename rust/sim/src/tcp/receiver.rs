@@ -74,15 +74,25 @@ impl Receiver {
         }
     }
 
+    /// Older than what arrived before: dropped and acknowledged (PAWS, RFC 7323 section 5.3).
+    fn is_outdated(&self, s: &Segment) -> bool {
+        s.timestamps.is_some_and(|(tsval, _)| s.span() > 0 && !s.syn && (tsval.wrapping_sub(self.recent) as i32) < 0)
+    }
+
+    /// It drops the segment for its timestamp, although it lacks some of its bytes.
+    pub fn refuses(&self, s: &Segment) -> bool {
+        let (start, end) = (s.seq.max(self.next), s.seq + s.span());
+        self.is_outdated(s) && start < end && !self.ranges.iter().any(|r| r.0 <= start && end <= r.1)
+    }
+
     /// Process a segment; returns how it must be acknowledged.
     pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> Answer {
         let (start, end) = (s.seq, s.seq + s.span());
+        if self.is_outdated(s) {
+            self.duplicate = (config.dsack && end <= self.next).then_some((start, end));
+            return Answer::Outdated;
+        }
         if let Some((tsval, _)) = s.timestamps {
-            if s.span() > 0 && !s.syn && (tsval.wrapping_sub(self.recent) as i32) < 0 {
-                // Older than what arrived before: dropped and acknowledged (PAWS, RFC 7323 section 5.3).
-                self.duplicate = (config.dsack && end <= self.next).then_some((start, end));
-                return Answer::Outdated;
-            }
             // Only a segment that covers the left edge updates the echo: a duplicate below it does not.
             let newer = (tsval.wrapping_sub(self.recent) as i32) >= 0;
             if newer && start <= self.last_ack_sent && (end > self.last_ack_sent || s.span() == 0) {

@@ -188,7 +188,7 @@ impl Direction<'_> {
         (Spans::of(spurious), Spans::of(real))
     }
 
-    /// Whether anything outstanding at a time had been lost: no copy sent before arrived, or will arrive.
+    /// Whether anything outstanding at a time had been lost: no copy sent before arrived and was taken, or will be.
     fn lost_before(&self, t: Ns, acks: &[(Ns, u64)]) -> bool {
         let una = acks[..acks.partition_point(|a| a.0 <= t)].last().map_or(0, |a| a.1);
         let before = self.sent.partition_point(|i| self.packets[*i as usize].made < t);
@@ -203,7 +203,7 @@ impl Direction<'_> {
                 continue;
             }
             next = next.max(end);
-            if matches!(p.fate, PacketFate::Delivered | PacketFate::UnderWay) {
+            if matches!(p.fate, PacketFate::Delivered | PacketFate::UnderWay) && !p.refused {
                 arrived.push((p.seq, end));
             }
         }
