@@ -131,6 +131,9 @@ class RetransmissionVerdicts:
             rows = self._segments(here, segments[here])
             packet = self._index.packet_of[here][rows.row]
             arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
+            for far in self._far_ends(here):
+                sent = np.flatnonzero(rows.sent & (arrival == _ARRIVED) & (self._order.last(rows.key) == far))
+                arrival[self._refused(here, far, rows, sent)] = _LOST
             found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival)
             decided = found.decided & (self._order.first(streams(table)) == here)
             if name == "recoveries":
@@ -180,18 +183,11 @@ class RetransmissionVerdicts:
         onward &= self._order.last(rows.keys) == far
         self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
 
-        def raw_end(row: Array) -> Array:
-            return np.asarray((rows.raw[row] + rows.length[row] + shift[rows.stream[row]]) % (1 << 32))
-
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.stream, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
-        # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3):
-        # it is lost, unless the receiver had its bytes.
         kept = arrival == _ARRIVED
         earlier = copies.rows()
-        earlier = earlier[kept[earlier] & (there[earlier] >= 0)]
-        stale = earlier[receiver.echoed_newer(rows.key[earlier], there[earlier])]
-        kept[stale] = receiver.acked(rows.key[stale], raw_end(stale), there[stale])
+        kept[self._refused(here, far, rows, earlier[kept[earlier]])] = False
         arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)
@@ -200,11 +196,24 @@ class RetransmissionVerdicts:
         )
         passed = np.where(there[chosen] >= 0, there[chosen], np.searchsorted(receiver.t_ns, rows.t_ns[chosen]))
         # Acknowledged before this copy arrived: the far capture missed an earlier copy.
-        acked = receiver.acked(rows.key[chosen], raw_end(chosen), passed)
+        acked = receiver.acked(rows.key[chosen], _raw_end(rows, shift, chosen), passed)
         # Without an earlier copy in this capture, its arrival is not known.
         verdict[chosen] = copies.any & (arrived | acked)
         decided[chosen] = copies.any & (arrived | acked | all_known)
         return verdict, decided
+
+    def _refused(self, here: int, far: int, rows: SentSegments, arrived: Array) -> Array:
+        """Of rows that arrived, those with an older timestamp than the receiver's latest, which its ACKs echo, and with bytes that
+        it lacked: it dropped them, as if they had been lost (RFC 7323 sections 4.3 and 5.3)."""
+        receiver = self._receiver(far)
+        packet = self._index.packet_of[here][rows.row]
+        there = np.where(packet >= 0, self._index.rows[packet, far], -1)
+        seen = arrived[there[arrived] >= 0]
+        stale = seen[receiver.echoed_newer(rows.key[seen], there[seen])]
+        if not len(stale):
+            return stale
+        _, shift = direction_and_shift(rows, there, receiver)
+        return stale[~receiver.acked(rows.key[stale], _raw_end(rows, shift, stale), there[stale])]
 
     def _kind(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
         """Kind of a timeout whose segment had arrived.
@@ -223,6 +232,11 @@ class RetransmissionVerdicts:
             return "spurious"
         later = timeouts.column("progress_ns")[i].as_py() is not None
         return "ack_lost" if later or (self._arrival[packet] == _LOST).all() else "undecided"
+
+
+def _raw_end(rows: SentSegments, shift: Array, row: Array) -> Array:
+    """The end of each segment on the wire at the far end."""
+    return np.asarray((rows.raw[row] + rows.length[row] + shift[rows.stream[row]]) % (1 << 32))
 
 
 def _arrivals(captures: Sequence[Capture], index: PacketIndex, links: pa.Table) -> Array:
