@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,14 @@ class Outstanding:
         Whether all of it arrived in copies sent before the event, and whether that is known.
     """
 
-    def __init__(self, events: pa.Table, rows: SentSegments, numbers: Array, arrival: Array) -> None:
+    def __init__(
+        self,
+        events: pa.Table,
+        rows: SentSegments,
+        numbers: Array,
+        arrival: Array,
+        refused: Callable[[Array], Array] = lambda rows: rows[:0],
+    ) -> None:
         """Look at the copies sent before each event.
 
         Parameters
@@ -37,6 +45,8 @@ class Outstanding:
             The segments of the capture of the events, and their packet numbers.
         arrival : array
             Of each of them: 1 if it arrived, 0 if it was lost, below 0 if that is not known.
+        refused : callable
+            Of indices of segments that arrived, those that the receiver dropped.
         """
         self.arrived: Array = np.zeros(events.num_rows, bool)
         self.decided: Array = np.zeros(events.num_rows, bool)
@@ -50,5 +60,7 @@ class Outstanding:
         # The segment of an event passed after it: its copies are those that were sent before that segment.
         sent = np.flatnonzero(rows.sent)
         copies = EarlierCopies(rows.stream, rows.start, rows.length, sent, at, np.maximum(size, 1))
-        self.arrived[here] = copies.cover(arrival == 1)
+        taken, mine = arrival == 1, copies.rows()
+        taken[refused(mine[taken[mine]])] = False
+        self.arrived[here] = copies.cover(taken)
         self.decided[here] = self.arrived[here] | copies.all_are(arrival >= 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,10 +132,8 @@ class RetransmissionVerdicts:
             rows = self._segments(here, segments[here])
             packet = self._index.packet_of[here][rows.row]
             arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
-            for far in self._far_ends(here):
-                sent = np.flatnonzero(rows.sent & (arrival == _ARRIVED) & (self._order.last(rows.key) == far))
-                arrival[self._refused(here, far, rows, sent)] = _LOST
-            found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival)
+            refused = partial(self._refused_anywhere, here, rows)
+            found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival, refused)
             decided = found.decided & (self._order.first(streams(table)) == here)
             if name == "recoveries":
                 out[here] = _with_values(table, {"spurious": found.arrived}, decided)
@@ -187,7 +186,7 @@ class RetransmissionVerdicts:
         copies = EarlierCopies(rows.stream, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
         kept = arrival == _ARRIVED
         earlier = copies.rows()
-        kept[self._refused(here, far, rows, earlier[kept[earlier]])] = False
+        kept[self._refused(far, rows, there, earlier[kept[earlier]])] = False
         arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)
@@ -202,18 +201,25 @@ class RetransmissionVerdicts:
         decided[chosen] = copies.any & (arrived | acked | all_known)
         return verdict, decided
 
-    def _refused(self, here: int, far: int, rows: SentSegments, arrived: Array) -> Array:
+    def _refused(self, far: int, rows: SentSegments, there: Array, arrived: Array) -> Array:
         """Of rows that arrived, those with an older timestamp than the receiver's latest, which its ACKs echo, and with bytes that
-        it lacked: it dropped them, as if they had been lost (RFC 7323 sections 4.3 and 5.3)."""
+        it lacked: it dropped them, as if they had been lost (RFC 7323 sections 4.3 and 5.3). `there`: each row's row at the far end."""
         receiver = self._receiver(far)
-        packet = self._index.packet_of[here][rows.row]
-        there = np.where(packet >= 0, self._index.rows[packet, far], -1)
         seen = arrived[there[arrived] >= 0]
         stale = seen[receiver.echoed_newer(rows.key[seen], there[seen])]
         if not len(stale):
             return stale
         _, shift = direction_and_shift(rows, there, receiver)
         return stale[~receiver.acked(rows.key[stale], _raw_end(rows, shift, stale), there[stale])]
+
+    def _refused_anywhere(self, here: int, rows: SentSegments, arrived: Array) -> Array:
+        """The same of all rows, each at the end of its own path."""
+        packet, last = self._index.packet_of[here][rows.row], self._order.last(rows.key)
+        out = [np.zeros(0, np.int64)]
+        for far in self._far_ends(here):
+            there = np.where(packet >= 0, self._index.rows[packet, far], -1)
+            out.append(self._refused(far, rows, there, arrived[last[arrived] == far]))
+        return np.concatenate(out)
 
     def _kind(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
         """Kind of a timeout whose segment had arrived.
