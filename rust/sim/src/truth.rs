@@ -134,6 +134,12 @@ impl Truth {
         self.queues.extend(notes.drain(..).map(|note| QueueRow { queue: name.clone(), note }));
     }
 
+    pub fn refused(&mut self, id: u64) {
+        if let Some(row) = self.row(id) {
+            row.refused = true;
+        }
+    }
+
     pub fn ended(&mut self, id: u64, now: Ns, fate: PacketFate) {
         if let Some(row) = self.row(id) {
             (row.fate, row.ended) = (fate, now);

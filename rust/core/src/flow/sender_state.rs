@@ -427,7 +427,7 @@ pub struct SenderState {
     pub last_resend: Option<i64>,
     pub resent_end: i64,
     pub resent_acked: bool,
-    /// That ACK can only have passed the copy on their ways: no queue made it late.
+    /// It passed so soon after their ACK that the sender had not read that when it sent the copy: no queue need have held either.
     pub resent_crossed: bool,
     /// Expiries of the segment that starts here may have been lost before the tap.
     pub hidden_expiries: Option<i64>,

@@ -240,10 +240,9 @@ impl SenderState {
         self.may_fill_path = !empty && !self.fills_path;
     }
 
-    /// More data, by a window without room or one that still grows, would only wait on a full path.
+    /// More data, by a window without room or one that still grows, would only wait on a full path. `silent`: for how long no packet of the
+    /// connection passed.
     #[inline]
-    ///
-    /// `silent`: for how long no packet of the connection passed.
     pub fn on_path(&self, silent: i64, state: State) -> State {
         match state {
             State::WindowLimited if self.stands_still(silent) => state,

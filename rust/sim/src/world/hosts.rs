@@ -99,9 +99,8 @@ impl World {
         self.truth.ended(packet.id, now, PacketFate::Delivered);
         if let Body::Tcp(s) = packet.body {
             let end = usize::from(!packet.reverse);
-            let refused = self.flows[packet.flow].ends.as_ref().is_some_and(|ends| ends[end].refuses(&s));
-            if let Some(row) = self.truth.row(packet.id) {
-                row.refused = refused;
+            if self.flows[packet.flow].ends.as_ref().is_some_and(|ends| ends[end].refuses(&s)) {
+                self.truth.refused(packet.id);
             }
             self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, out));
             self.progressed(now, packet.flow);
