@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::intervals::ACCESS_NS;
 use super::kinds::{Phase, State};
-use super::send::Sent;
 use super::seq::newer;
 
 /// An ACK that has passed the tap.
@@ -88,16 +87,19 @@ impl SenderView {
         view
     }
 
-    /// A segment with new bytes passes the tap, so long after the one before; `empty`: nothing else was outstanding. Returns when the first
-    /// segment passed of those that the sender sent without another ACK and a rest, if it was `empty` then.
-    pub fn note_segment(&mut self, s: &Sent, silent: i64, empty: bool) -> Option<i64> {
-        let (len, tsval, more) = (i64::from(s.len), s.tsval, s.more);
-        if silent >= ACCESS_NS || self.train.0 != self.una {
-            self.train = (self.una, empty.then_some(s.t));
-        }
+    /// A segment with new bytes passes the tap, so long after the one before. `more`: as in `Sent`.
+    pub fn note_segment(&mut self, len: i64, tsval: Option<u32>, more: bool, silent: i64) {
         self.pace = if self.has_more() { silent } else { self.pace };
         (self.len, self.tsval, self.more) = (len, tsval, more);
         self.pushes |= len > 0 && !more;
+    }
+
+    /// A segment passes the tap at `t`, so long after the one before; `empty`: nothing else was outstanding. Returns when the first one
+    /// passed of those that the sender sent without another ACK and a rest, if it was `empty` then.
+    pub fn note_train(&mut self, t: i64, silent: i64, empty: bool) -> Option<i64> {
+        if silent >= ACCESS_NS || self.train.0 != self.una {
+            self.train = (self.una, empty.then_some(t));
+        }
         self.train.1
     }
 

@@ -270,7 +270,8 @@ impl SenderState {
         if !first {
             view.len = view.len.max(i64::from(s.len));
         } else {
-            let since = view.note_segment(s, s.t - last, s.start == self.una);
+            view.note_segment(i64::from(s.len), s.tsval, s.more, s.t - last);
+            let since = view.note_train(s.t, s.t - last, s.start == self.una);
             let flight = self.end - view.una;
             // One ACK had released the whole window, and the path passes it segment by segment.
             if self.last_ack <= since && view.window.is_some_and(|w| flight + self.mss() > i64::from(w)) {
