@@ -11,43 +11,54 @@ from pathlib import Path
 
 import pytest
 
-from tests.captures import SAMPLES
+from tests.captures import ROOT, SAMPLES
 from wlanlens.threads import Threads, ahead
 
-#: Analyses captures in a process whose thread number N ends before its first line of Python, as without memory for a frame.
+#: For each number N from 1 on a process analyses captures whose thread N ends before its first line of Python, as without memory for a
+#: frame: until so many threads are not started. Forked, so that one import serves all.
 WITHOUT_MEMORY = """
-import _thread, sys
+import _thread, os, signal, sys
 import wlanlens as wl
-wl.analyze
+from tests.warm import warm_up
+warm_up()
 begin, begun = _thread.start_new_thread, []
 
 def start_new_thread(function, arguments):
     begun.append(0)
     # A function without the parameters that it is called with ends as early as C code can end.
-    return begin((lambda: None) if len(begun) == int(sys.argv[1]) else function, arguments)
+    return begin((lambda: None) if len(begun) == number else function, arguments)
 
-_thread.start_new_thread = start_new_thread
-sys.unraisablehook = lambda _: None
-try:
-    wl.analyze(sys.argv[3:], out=sys.argv[2])
-except (MemoryError, RuntimeError) as error:
-    print("error", error)
-else:
-    print("done", len(begun))
+def analyze():
+    _thread.start_new_thread = start_new_thread
+    sys.unraisablehook = lambda _: None
+    signal.alarm(60)
+    try:
+        wl.analyze(sys.argv[2:], out=f"{sys.argv[1]}/{number}")
+    except (MemoryError, RuntimeError) as error:
+        print("error", error, flush=True)
+        return 1
+    print("done", len(begun), flush=True)
+    return int(len(begun) >= number)
+
+for number in range(1, 30):
+    child = os.fork()
+    if not child:
+        os._exit(analyze())
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended != 1:
+        sys.exit(ended)
 """
 
 
 @pytest.mark.parametrize("taps", [("sender",), ("sender", "receiver")])
-def test_an_analysis_ends_whichever_thread_does_not_start(
-    taps: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_an_analysis_ends_whichever_thread_does_not_start(taps: tuple[str, ...], tmp_path: Path) -> None:
     paths = [str(SAMPLES / f"usb_ack_holding.{tap}.pcap") for tap in taps]
-    said, findings = [], set()
-    for number in range(1, 30):
-        out = tmp_path_factory.mktemp("out")
-        command = [sys.executable, "-c", WITHOUT_MEMORY, str(number), str(out), *paths]
-        said.append(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
-        if said[-1].startswith("done"):
+    command = [sys.executable, "-c", WITHOUT_MEMORY, str(tmp_path), *paths]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
+    findings = set()
+    for number, line in enumerate(said, 1):
+        if line.startswith("done"):
+            out = tmp_path / str(number)
             assert sorted(path.name for path in out.iterdir()) == [
                 "analysis.json",
                 "findings.json",
@@ -55,8 +66,6 @@ def test_an_analysis_ends_whichever_thread_does_not_start(
                 "tables",
             ]
             findings.add((out / "findings.json").read_text())
-            if int(said[-1].split()[1]) < number:
-                break
     assert said[-1].startswith("done")
     # Without a thread that only saves time, or that shares its work with another, the analysis is whole.
     assert len(findings) == 1
