@@ -39,13 +39,19 @@ test: $(STAMP) ## all tests: Rust, Python, bad inputs
 test-fast: $(STAMP) ## the quick and broad part of the Python tests, in under a minute (tests/slow.py lists the rest)
 	$(PYTEST) -m fast
 
-check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
+# Two parts, so that `make -j2 check` keeps two cores busy.
+.PHONY: check-python check-rust
+check: check-python check-rust ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
+
+check-python: $(STAMP)
 	$(BIN)/ruff check wlanlens cli tests benches tools
 	$(BIN)/ruff format --check wlanlens cli tests benches tools
 	$(BIN)/mypy
+	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py tests/docs/test_links.py tests/release/test_licences.py
+
+check-rust: $(STAMP)
 	cargo fmt --manifest-path rust/Cargo.toml --all --check
 	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
-	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py tests/docs/test_links.py tests/release/test_licences.py
 
 format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff check -q --fix wlanlens cli tests benches tools
