@@ -8,6 +8,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import ROOT
+from tests.detection.consistency import faults
 from tests.warm import warm
 
 FOLDER = ROOT.parent / "shared" / "captures"
@@ -47,7 +48,9 @@ def test_capture(path: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
         return
     assert (done.status, done.out, done.err) == (0, "", "")
-    check_sums(wl.load(tmp_path / "out"))
+    analysis = wl.load(tmp_path / "out")
+    check_sums(analysis)
+    assert faults(analysis) == []
 
 
 def check_sums(analysis: wl.Analysis) -> None:
