@@ -55,6 +55,19 @@ def test_an_ack_that_leaves_late_was_delayed(back: bool) -> None:
     assert not ReceiverDelays(links([(*row[:2], 100, *row[3:]) for row in rows]))
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_short_delay_counts_where_nothing_else_passes_the_receiver(back: bool) -> None:
+    rows = stop_and_wait(0, 0.0, 4, 10.0, back)
+    found = ReceiverDelays(links(rows))
+    assert ((found._end - found._start) / MS).round(1).tolist() == [10.0] * 3
+    # Of another connection, 7 ms after each segment arrived: the ACK may have waited behind it.
+    times = [(t + 7, t + 12) for t in (0, 20.1, 40.2)]
+    other: list[Row] = [(1, "a2b", 1000, *(t[::-1] if back else t)) for t in times]
+    assert not ReceiverDelays(links(rows + other))
+    long = stop_and_wait(0, 0.0, 4, 30.0, back)
+    assert len(ReceiverDelays(links(long + other))._key) == 3
+
+
 def test_acks_that_leave_over_a_usb_bus_may_have_waited_for_that() -> None:
     table = links(stop_and_wait(0, 0.0, 4, 40.0))
     at = table.schema.get_field_index("usb_t_ns")

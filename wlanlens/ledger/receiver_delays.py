@@ -16,8 +16,9 @@ from wlanlens.tables.columns import Array, coded, integers, narrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: An ACK that passes sooner may have waited in its host's queue.
-LEAST_NS = DELAYED_ACK_NS
+#: At the receiver's own tap an ACK that nothing delays leaves in the interrupt of its data. Where other packets passed meanwhile, an ACK that
+#: left sooner than any timer may have waited in its host's queue behind them.
+LEAST_NS, LEAST_BEHIND_OTHERS_NS = 5_000_000, DELAYED_ACK_NS
 
 #: No receiver delays an ACK for longer (RFC 1122 section 4.2.3.2): its application was slow.
 LONGEST_NS = 500_000_000
@@ -44,6 +45,7 @@ class ReceiverDelays:
         gap = first[1:] - reach[:-1]
         acks = np.flatnonzero((gap >= LEAST_NS) & (gap <= LONGEST_NS) & (flow[1:] == flow[:-1])) + 1
         before = row[acks - 1]
+        acks, before = _alone_or_long(near, far, acks, before)
         flags = integers(links.column("tcp_flags"), 0).take(order[acks])
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
@@ -53,7 +55,7 @@ class ReceiverDelays:
         # Data that follows at once had waited for the ACK; otherwise the sender had sent all.
         after = np.minimum(acks + 1, len(flow) - 1)
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
-        answers &= first[after] - last[acks] < LEAST_NS
+        answers &= first[after] - last[acks] < DELAYED_ACK_NS
         acks, before = acks[answers], before[answers]
         key = 2 * flow[acks].astype(np.int64) + back[before]
         order = np.argsort(key, kind="stable")
@@ -98,6 +100,18 @@ class ReceiverDelays:
         rank[order] = np.append(0, np.cumsum(new))
         begins, stops, starts, ends = np.split(rank, np.cumsum([len(part) for part in times])[:-1])
         return np.searchsorted(ends, begins, "right"), np.searchsorted(starts, stops, "left")
+
+
+def _alone_or_long(near: Array, far: Array, acks: Array, data: Array) -> tuple[Array, Array]:
+    """Of ACKs and the data before them, those between which nothing passed where the data arrived, or a long time."""
+    at_far = (far > near)[data]
+    kept = np.where(at_far, far[acks] - far[data], near[acks] - near[data]) >= LEAST_BEHIND_OTHERS_NS
+    for times, here in ((near, ~at_far), (far, at_far)):
+        short = np.flatnonzero(here & ~kept)
+        passed = np.sort(times) if len(short) else times
+        until, since = times[acks[short]], times[data[short]]
+        kept[short] = np.searchsorted(passed, until) <= np.searchsorted(passed, since, "right")
+    return acks[kept], data[kept]
 
 
 def _latest(flow: Array, last: Array) -> tuple[Array, Array]:
