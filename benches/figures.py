@@ -109,6 +109,10 @@ def analyze(out: Path, *words: str, rounds: int = 1_000) -> Command:
     return Command([*WLANLENS, "analyze", *words, "-o", str(out), "--quiet"], out, rounds=rounds)
 
 
+#: Starts Python, imports what a report needs, makes and reads a million objects.
+PYTHON_WORK = "import json, jinja2, numpy, pandas, pyarrow; json.loads(json.dumps([str(n) for n in range(1_000_000)]))"
+
+
 def tshark(path: Path, fields: str) -> list[str]:
     """tshark writing twelve fields."""
     words = [word for name in TSHARK_FIELDS[fields].split() for word in ("-e", name)]
@@ -138,6 +142,7 @@ def commands(files: Mapping[str, Path], out: Path) -> dict[str, Command]:
         "tshark air": Command(tshark(files["air"], "radiotap"), rounds=1),
         "tshark usb": Command(tshark(files["usb"], "usbmon"), rounds=1),
         "python": Command([sys.executable, "-I", "-c", "pass"]),
+        "python work": Command([sys.executable, "-I", "-c", PYTHON_WORK]),
     }
     for name in ("1M", "air", "usb"):
         found[f"tcpdump {name}"] = Command(["tcpdump", "-r", str(files[name]), "-w", "/dev/null"])
@@ -164,6 +169,8 @@ def figures(sizes: Mapping[str, int]) -> list[Figure]:
     # tcptrace reads neither radiotap nor usbmon, but it is steady within 2 %: tcpdump mostly copies a file out of the kernel's
     # cache, in 0.1 s or in 0.18 s as that cache happens to lie in memory.
     wired = {"tcptrace 1M": 1}
+    # Where most is Python's start, imports and objects: machines on which tcptrace takes twice as long have the same Python.
+    python = {"python work": 1}
     step = {"count": millions["1M"], "peer": wired}
     more = millions["4M"] - millions["1M"]
 
@@ -175,21 +182,21 @@ def figures(sizes: Mapping[str, int]) -> list[Figure]:
         Figure("margin_wall", "analyze --no-report at the margin, by the clock", "wall_s", margin, "M/s", theirs, more, floor=fewest(1.2)),
         Figure("analyze_1m", "analyze --no-report, 1 M packets, CPU", "cpu_s", {small: 1}, "s", wired),
         Figure("analyze_4m", "analyze --no-report, 4 M packets, CPU", "cpu_s", {large: 1}, "s", {"tcptrace 4M": 1}),
-        Figure("report", "the report of 1 M packets adds, by the clock", "wall_s", report, "s", wired, floor=most(0.8)),
-        Figure("report_cpu", "the report of 1 M packets adds, CPU", "cpu_s", report, "s", wired),
-        Figure("report_air", "the report of radiotap with TCP adds, by the clock", "wall_s", air_report, "s", wired, floor=most(0.8)),
+        Figure("report", "the report of 1 M packets adds, by the clock", "wall_s", report, "s", python, floor=most(0.8)),
+        Figure("report_cpu", "the report of 1 M packets adds, CPU", "cpu_s", report, "s", python),
+        Figure("report_air", "the report of radiotap with TCP adds, by the clock", "wall_s", air_report, "s", python, floor=most(0.8)),
         Figure("air", "analyze --no-report, radiotap, encrypted, by the clock", "wall_s", {"analyze air": 1}, "M/s", wired, millions["air"], floor=fewest(0.7)),
         Figure("air_tcp", "analyze --no-report, radiotap with TCP, by the clock", "wall_s", open_air, "M/s", wired, millions["air+TCP"], floor=fewest(0.7)),
         Figure("air_tcp_cpu", "analyze --no-report, radiotap with TCP, CPU a frame", "cpu_s", open_air, "us", wired, millions["air+TCP"]),
         Figure("usb", "analyze --no-report, usbmon, by the clock", "wall_s", {"analyze usb": 1}, "M/s", wired, millions["usb"], floor=fewest(1.0)),
         Figure("usb_cpu", "analyze --no-report, usbmon, CPU a record", "cpu_s", {"analyze usb": 1}, "us", wired, millions["usb"]),
         Figure("judgement", "detectors and ledger, CPU a packet", "cpu_s", _difference("step detectors", "step facts"), "us", floor=most(0.5), **step),
-        Figure("small", "analyze of 10 000 packets with report, by the clock", "wall_s", {"report 10k": 1}, "s", wired, floor=most(0.7)),
-        Figure("small_cpu", "analyze of 10 000 packets with report, CPU", "cpu_s", {"report 10k": 1}, "s", wired),
-        Figure("small_json", "analyze --json of 10 000 packets, CPU", "cpu_s", {"json 10k": 1}, "s", wired),
+        Figure("small", "analyze of 10 000 packets with report, by the clock", "wall_s", {"report 10k": 1}, "s", python, floor=most(0.7)),
+        Figure("small_cpu", "analyze of 10 000 packets with report, CPU", "cpu_s", {"report 10k": 1}, "s", python),
+        Figure("small_json", "analyze --json of 10 000 packets, CPU", "cpu_s", {"json 10k": 1}, "s", python),
         Figure("aligned", "two captures of 1 M packets, aligned, by the clock", "wall_s", {"aligned 1M": 1}, "s", wired, floor=most(4.0)),
         Figure("aligned_cpu", "two captures of 1 M packets, aligned, CPU", "cpu_s", {"aligned 1M": 1}, "s", wired),
-        Figure("four", "four captures of one transfer with report, by the clock", "wall_s", {"four taps": 1}, "s", wired),
+        Figure("four", "four captures of one transfer with report, by the clock", "wall_s", {"four taps": 1}, "s", python),
         Figure("packets", 'wl.open(f).table("packets") in a new process, by the clock', "wall_s", {"step packets": 1}, "M/s", floor=fewest(3.0), **step),
         Figure("segments", 'wl.open(f).table("segments") in a new process, by the clock', "wall_s", {"step segments": 1}, "M/s", floor=fewest(1.8), **step),
         Figure("decode", "decode to Arrow, CPU", "cpu_s", {"step decode": 1}, "M/s", floor=fewest(5.0), **step),

@@ -64,8 +64,8 @@ def test_figures_are_sums_of_costs() -> None:
     assert not found["growth_4m"].holds(taken)
     assert found["memory"].ratio(taken) == found["memory"].value(taken) == pytest.approx(100)
     del taken["tcptrace 1M"]
-    assert found["small"].ratio(taken) is None
-    assert results.entry(found["small"], taken).peer == ""
+    assert found["usb"].ratio(taken) is None
+    assert results.entry(found["usb"], taken).peer == ""
 
 
 def test_every_figure_comes_from_commands_that_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
