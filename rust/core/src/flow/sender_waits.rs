@@ -155,8 +155,11 @@ impl SenderState {
         view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns);
         timeline.away = true;
         let unread = view.unread(echo);
-        // Under way already when the ACK passed, or behind a queue: twice the shortest way is none.
-        let answer = loop_ns - loop_ns / 4..=loop_ns.saturating_mul(2).saturating_add(TICK_NS);
+        // Under way already when the ACK passed; or behind a queue, or written later: twice the shortest way is neither. A window without
+        // room kept back whatever there was.
+        let full = view.window.is_some_and(|w| s.start - view.una + self.mss() > i64::from(w));
+        let latest = if full { i64::MAX } else { loop_ns.saturating_mul(2).saturating_add(TICK_NS) };
+        let answer = loop_ns - loop_ns / 4..=latest;
         if unread || self.last_ack.is_some_and(|a| !answer.contains(&(s.t - a))) {
             timeline.retract_stall();
         }
@@ -196,6 +199,7 @@ impl SenderState {
                     timeline.sent_all(last);
                 }
                 if state == State::Idle {
+                    timeline.retract_stall();
                     timeline.had_room(last);
                 }
             }

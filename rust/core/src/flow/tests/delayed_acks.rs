@@ -94,3 +94,39 @@ fn an_ack_that_opens_the_window_waited_for_the_application() {
     assert_eq!(delayed(1_500), 400);
     assert_eq!(delayed(20_000), 0);
 }
+
+#[test]
+fn at_the_receiver_a_delayed_ack_shows_after_any_burst() {
+    // 20 ms to the sender and back; the path's speed is unknown. Data that comes later than that did not wait for the ACK.
+    for (next_ms, least_ms, most_ms) in [(240.3, 199, 200), (300.3, 0, 0)] {
+        let mut s = Script::between(false, 0.1);
+        for (ms, n) in [(20.1, 0), (20.2, 1), (next_ms, 2)] {
+            if n == 2 {
+                s.push(220.2, false, 5000, 3000, flags::ACK, 0, &[], None);
+            }
+            s.push(ms, true, 1000 + n * 1000, 5000, flags::ACK, 1000, &[], None);
+        }
+        s.push(next_ms + 0.1, false, 5000, 4000, flags::ACK, 0, &[], None);
+        let t = s.run();
+        let delayed = t.time_in("delayed_ack");
+        assert!((least_ms * MS..=most_ms * MS).contains(&delayed), "{delayed} {:?}", t.intervals());
+    }
+}
+
+#[test]
+fn at_the_receiver_a_full_window_waits_for_a_delayed_ack_however_long_the_way_is() {
+    // 20 ms to the sender and back in the handshake, and 45 ms later: only a window without room had kept back what follows.
+    for (window, least_ms, most_ms) in [(1000, 39, 40), (60_000, 0, 0)] {
+        let mut s = Script::between(false, 0.1);
+        s.push(20.1, true, 1000, 5000, flags::ACK, 1000, &[], None);
+        s.push(60.1, false, 5000, 2000, flags::ACK, 0, &[], None);
+        s.push(105.0, true, 2000, 5000, flags::ACK, 1000, &[], None);
+        s.push(105.1, false, 5000, 3000, flags::ACK, 0, &[], None);
+        for p in s.packets.iter_mut().filter(|p| p.src_port == Some(5001)) {
+            p.tcp.as_mut().unwrap().window = window;
+        }
+        let t = s.run();
+        let delayed = t.time_in("delayed_ack");
+        assert!((least_ms * MS..=most_ms * MS).contains(&delayed), "{delayed} {:?}", t.intervals());
+    }
+}

@@ -479,21 +479,3 @@ fn what_follows_the_ack_of_all_repeated_data_is_no_recovery() {
     let t = s.run();
     assert_eq!(t.time_in("loss_recovery"), 0, "{:?}", t.intervals());
 }
-
-#[test]
-fn at_the_receiver_a_delayed_ack_shows_after_any_burst() {
-    // 20 ms to the sender and back; the path's speed is unknown. Data that comes later than that did not wait for the ACK.
-    for (next_ms, least_ms, most_ms) in [(240.3, 199, 200), (300.3, 0, 0)] {
-        let mut s = Script::between(false, 0.1);
-        for (ms, n) in [(20.1, 0), (20.2, 1), (next_ms, 2)] {
-            if n == 2 {
-                s.push(220.2, false, 5000, 3000, flags::ACK, 0, &[], None);
-            }
-            s.push(ms, true, 1000 + n * 1000, 5000, flags::ACK, 1000, &[], None);
-        }
-        s.push(next_ms + 0.1, false, 5000, 4000, flags::ACK, 0, &[], None);
-        let t = s.run();
-        let delayed = t.time_in("delayed_ack");
-        assert!((least_ms * MS..=most_ms * MS).contains(&delayed), "{delayed} {:?}", t.intervals());
-    }
-}
