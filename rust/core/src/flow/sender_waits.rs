@@ -158,9 +158,9 @@ impl SenderState {
         // Under way already when the ACK passed; or behind a queue, or written later: twice the shortest way is neither. A window without
         // room kept back whatever there was.
         let full = view.window.is_some_and(|w| s.start - view.una + self.mss() > i64::from(w));
-        let latest = if full { i64::MAX } else { loop_ns.saturating_mul(2).saturating_add(TICK_NS) };
-        let answer = loop_ns - loop_ns / 4..=latest;
-        if unread || self.last_ack.is_some_and(|a| !answer.contains(&(s.t - a))) {
+        let way = self.last_ack.map_or(loop_ns, |a| s.t - a);
+        let late = way > loop_ns.saturating_mul(2).saturating_add(TICK_NS);
+        if unread || way < loop_ns - loop_ns / 4 || late && !full {
             timeline.retract_stall();
         }
         let last = self.tally.last_send.unwrap_or(s.t);
@@ -199,7 +199,9 @@ impl SenderState {
                     timeline.sent_all(last);
                 }
                 if state == State::Idle {
-                    timeline.retract_stall();
+                    if late {
+                        timeline.retract_stall();
+                    }
                     timeline.had_room(last);
                 }
             }
