@@ -83,10 +83,15 @@ docs: $(STAMP) ## write the generated pages again, and the outputs that pages sh
 	$(BIN)/python -m tests.docs.blocks
 
 .PHONY: site screenshots wheel sbom audit
-site: $(STAMP) ## the documentation as HTML in build/site, readable without a network
-	$(BIN)/pip install -q --group docs
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
+site: build/site/.done ## the documentation as HTML in build/site, readable without a network
 	@echo "$(CURDIR)/build/site/index.html"
+
+# Built as a whole: of a page that did not change, sphinx does not say again what is wrong with it.
+build/site/.done: $(shell find docs) pyproject.toml | $(STAMP)
+	$(BIN)/pip install -q --group docs
+	rm -rf build/site
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
+	@touch $@
 
 screenshots: $(STAMP) ## take the pictures of docs/ again (needs Chromium)
 	$(BIN)/pip install -q --group docs

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.captures import ROOT
 from tests.docs import blocks
-from wlanlens import operating_system
+from tests.made import make
 
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    """The documentation as HTML; nothing is built again if no page is newer."""
+    """The documentation as HTML."""
     for needed in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(needed, reason=f"{needed} is not installed (make site installs it)")
-    out = ROOT / "build" / "site"
-    (ROOT / "build").mkdir(exist_ok=True)
-    words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", ROOT / "docs", out]
-    held = os.open(ROOT / "build", os.O_RDONLY)
-    try:
-        operating_system.lock(held, wait=True)
-        built = subprocess.run(
-            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-    finally:
-        os.close(held)
-    assert built.returncode == 0, built.stdout
-    return out
+    make("site")
+    return ROOT / "build" / "site"
 
 
 def test_each_page_is_there(site: Path) -> None:

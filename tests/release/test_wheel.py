@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.captures import ROOT, SAMPLES
-from wlanlens import operating_system
+from tests.made import make
 
 #: No release is larger: the extension, the package and the report's scripts.
 MOST_BYTES = 8_000_000
@@ -23,20 +23,8 @@ MOST_BYTES = 8_000_000
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    """`make wheel`, once for all workers of pytest; make does nothing if no source is newer."""
-    for tool in ("make", "cargo"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
-    (ROOT / "build").mkdir(exist_ok=True)
-    held = os.open(ROOT / "build", os.O_RDONLY)
-    try:
-        operating_system.lock(held, wait=True)
-        made = subprocess.run(
-            ["make", "wheel"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-    finally:
-        os.close(held)
-    assert made.returncode == 0, made.stdout
+    """`make wheel`."""
+    make("wheel", "cargo")
     (found,) = (ROOT / "dist").glob("*.whl")
     return found
 
