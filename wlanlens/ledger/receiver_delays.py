@@ -45,7 +45,6 @@ class ReceiverDelays:
         gap = first[1:] - reach[:-1]
         acks = np.flatnonzero((gap >= LEAST_NS) & (gap <= LONGEST_NS) & (flow[1:] == flow[:-1])) + 1
         before = row[acks - 1]
-        acks, before = _alone_or_long(near, far, acks, before)
         flags = integers(links.column("tcp_flags"), 0).take(order[acks])
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
@@ -56,7 +55,7 @@ class ReceiverDelays:
         after = np.minimum(acks + 1, len(flow) - 1)
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
         answers &= first[after] - last[acks] < DELAYED_ACK_NS
-        acks, before = acks[answers], before[answers]
+        acks, before = _alone_or_long(near, far, acks[answers], before[answers])
         key = 2 * flow[acks].astype(np.int64) + back[before]
         order = np.argsort(key, kind="stable")
         #: Of each: twice the connection, plus 1 for data from b to a; by that and time.

@@ -87,6 +87,11 @@ impl SenderView {
         view
     }
 
+    /// With all bytes before `end` sent, the window that it knows has no room for a segment of `mss` bytes.
+    pub fn has_no_room(&self, end: i64, mss: i64) -> bool {
+        self.window.is_some_and(|w| end - self.una + mss > i64::from(w))
+    }
+
     /// A segment with new bytes passes the tap, so long after the one before. `more`: as in `Sent`.
     pub fn note_segment(&mut self, len: i64, tsval: Option<u32>, more: bool, silent: i64) {
         self.pace = if self.has_more() { silent } else { self.pace };

@@ -157,7 +157,7 @@ impl SenderState {
         let unread = view.unread(echo);
         // Under way already when the ACK passed; or behind a queue, or written later: twice the shortest way is neither. A window without
         // room kept back whatever there was.
-        let full = view.window.is_some_and(|w| s.start - view.una + self.mss() > i64::from(w));
+        let full = view.has_no_room(s.start, self.mss());
         let way = self.last_ack.map_or(loop_ns, |a| s.t - a);
         let late = way > loop_ns.saturating_mul(2).saturating_add(TICK_NS);
         if unread || way < loop_ns - loop_ns / 4 || late && !full {
@@ -280,7 +280,7 @@ impl SenderState {
             let since = view.note_train(s.t, s.t - last, s.start == self.una);
             let flight = self.end - view.una;
             // One ACK had released the whole window, and the path passes it segment by segment.
-            if self.last_ack <= since && view.window.is_some_and(|w| flight + self.mss() > i64::from(w)) {
+            if self.last_ack <= since && view.has_no_room(self.end, self.mss()) {
                 timeline.was_at_window(since.unwrap_or(s.t));
             }
             let trip = view.round_trip().or_else(|| self.round_trip());
