@@ -31,6 +31,9 @@ TSHARK_FIELDS = {
     "usb.endpoint_address usb.urb_status usb.urb_len usb.data_len usb.time",
 }
 
+#: Starts Python, imports what a report needs, makes and reads a million objects.
+PYTHON_WORK = "import json, jinja2, numpy, pandas, pyarrow; json.loads(json.dumps([str(n) for n in range(1_000_000)]))"
+
 Sum = Mapping[str, int]
 
 
@@ -107,10 +110,6 @@ def fewest(value: float) -> tuple[float, float]:
 def analyze(out: Path, *words: str, rounds: int = 1_000) -> Command:
     """A command that analyses captures to a new directory."""
     return Command([*WLANLENS, "analyze", *words, "-o", str(out), "--quiet"], out, rounds=rounds)
-
-
-#: Starts Python, imports what a report needs, makes and reads a million objects.
-PYTHON_WORK = "import json, jinja2, numpy, pandas, pyarrow; json.loads(json.dumps([str(n) for n in range(1_000_000)]))"
 
 
 def tshark(path: Path, fields: str) -> list[str]:
