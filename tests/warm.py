@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import importlib.util
 import json
 import os
@@ -85,20 +86,15 @@ def completed(folder: Path, *words: object, **environment: str) -> subprocess.Co
 
 
 def warm_up() -> None:
-    """Import what `analyze` imports, at its start or when a capture needs it, and make what is the same in each report."""
-    import pandas  # noqa: F401
-    import scipy.special  # noqa: F401
-    import wlanlens_cli.analyze
-    import wlanlens_cli.main  # noqa: F401
+    """Import what commands import, at their start or when a capture needs it, and make what is the same in each report."""
+    import wlanlens_cli.main
 
-    from wlanlens import registry
-    from wlanlens.report import page, plotly_script
+    import wlanlens.simulation.simulate  # noqa: F401
+    from wlanlens.pipeline.batch import fork_server
 
-    for shelf in ("detectors", "parsers", "plots"):
-        registry.units(shelf)
-    plotly_script.plotly()
-    for template in page.environment().list_templates(["jinja"]):
-        page.environment().get_template(template)
+    for command in wlanlens_cli.main.COMMANDS:
+        importlib.import_module(f"wlanlens_cli.{command}")
+    fork_server.warm_up()
 
 
 def fork(words: list[str], prepare: Callable[[], None]) -> int:

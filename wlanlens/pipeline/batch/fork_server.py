@@ -28,7 +28,7 @@ from wlanlens.report import page, plotly_script
 
 #: What an analysis imports when it needs it.
 _IMPORTED = ("pandas", "pyarrow.acero", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "scipy.special")
-_LATER = ("wlanlens.pipeline.aligned_captures", "wlanlens.pipeline.report_file")
+_LATER = ("wlanlens.pipeline.aligned_captures", "wlanlens.pipeline.report_file", "wlanlens.pipeline.run")
 #: What the core writes before it ends for want of memory, and how much of the errors is kept.
 _NO_MEMORY = "memory allocation of"
 _SAID_BYTES = 4096
