@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 60
 BENCH  ?=
 STAMP  := $(VENV)/.installed
+TOOLS  := $(VENV)/.tools
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
 CARGO_TEST := cargo test --profile tests --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
@@ -26,6 +27,11 @@ $(STAMP): $(VENV)/bin/python $(SOURCES)
 	PYTHONWARNINGS=ignore $(BIN)/pip install -q --no-build-isolation -e ".[test]"
 	@touch $@
 
+# What the site, the wheel and a release need beside the environment, in one go: two pips at a time in one environment disturb each other.
+$(TOOLS): $(STAMP) pyproject.toml
+	$(BIN)/pip install -q --group docs --group release
+	@touch $@
+
 demo: $(STAMP) ## analyse a real trace; the last line is the report's path
 	@mkdir -p demo
 	@$(BIN)/wlanlens analyze sample_traces/mixed_newreno.sender.pcap -o demo/mixed_newreno
@@ -39,8 +45,11 @@ test: $(STAMP) ## all tests: Rust, Python, bad inputs
 test-fast: $(STAMP) ## the quick and broad part of the Python tests, in under a minute (tests/slow.py lists the rest)
 	$(PYTEST) -m fast
 
-# Two parts, so that `make -j2 check` keeps two cores busy.
-.PHONY: check-python check-rust
+# Rust is compiled for checks and tests in a profile of its own, so that `make -j3 check compile-tests` does so beside the environment.
+.PHONY: check-python check-rust compile-tests
+compile-tests:
+	$(CARGO_TEST) --no-run
+
 check: check-python check-rust ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
 
 check-python: $(STAMP)
@@ -49,9 +58,9 @@ check-python: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py tests/docs/test_links.py tests/release/test_licences.py
 
-check-rust: $(STAMP)
+check-rust:
 	cargo fmt --manifest-path rust/Cargo.toml --all --check
-	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
+	PYO3_PYTHON=$(PYTHON) cargo clippy --profile tests --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
 
 format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff check -q --fix wlanlens cli tests benches tools
@@ -87,21 +96,18 @@ site: build/site/.done ## the documentation as HTML in build/site, readable with
 	@echo "$(CURDIR)/build/site/index.html"
 
 # Built as a whole: of a page that did not change, sphinx does not say again what is wrong with it.
-build/site/.done: $(shell find docs) pyproject.toml | $(STAMP)
-	$(BIN)/pip install -q --group docs
+build/site/.done: $(shell find docs) pyproject.toml | $(TOOLS)
 	rm -rf build/site
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
 	@touch $@
 
-screenshots: $(STAMP) ## take the pictures of docs/ again (needs Chromium)
-	$(BIN)/pip install -q --group docs
+screenshots: $(TOOLS) ## take the pictures of docs/ again (needs Chromium)
 	$(BIN)/python -m tests.docs.screenshots
 
 wheel: build/wheel/.done ## sdist and wheel for Linux with glibc 2.17 or newer, in dist/
 
 # The wheel is built from the unpacked sdist, in a folder that stays, so that an unchanged crate is not compiled again.
-build/wheel/.done: $(SOURCES) $(shell find wlanlens cli -name '*.py' -o -name '*.jinja' -o -name '*.js' -o -name '*.css') MANIFEST.in tools/wheel/cargo tools/wheel/zig-cc | $(STAMP)
-	$(BIN)/pip install -q --group release
+build/wheel/.done: $(SOURCES) $(shell find wlanlens cli -name '*.py' -o -name '*.jinja' -o -name '*.js' -o -name '*.css') MANIFEST.in tools/wheel/cargo tools/wheel/zig-cc | $(TOOLS)
 	rm -rf dist build/wheel build/sdist && mkdir -p build/wheel build/sdist
 	$(BIN)/python -m build -q --no-isolation --sdist --outdir dist .
 	tar -xzf dist/*.tar.gz -C build/sdist --strip-components=1
@@ -112,8 +118,7 @@ build/wheel/.done: $(SOURCES) $(shell find wlanlens cli -name '*.py' -o -name '*
 	@touch $@
 	@ls -l dist | awk 'NR > 1 { printf "dist/%s: %.1f MB\n", $$NF, $$5 / 1e6 }'
 
-sbom: $(STAMP) ## what a release consists of: dist/sbom.json (CycloneDX), with licences
-	$(BIN)/pip install -q --group release
+sbom: $(TOOLS) ## what a release consists of: dist/sbom.json (CycloneDX), with licences
 	@mkdir -p dist
 	$(BIN)/python -m tools.release.sbom > dist/sbom.json
 
