@@ -46,17 +46,19 @@ test-fast: $(STAMP) ## the quick and broad part of the Python tests, in under a 
 	$(PYTEST) -m fast
 
 # Rust is compiled for checks and tests in a profile of its own, so that `make -j3 check compile-tests` does so beside the environment.
-.PHONY: check-python check-rust compile-tests
+.PHONY: check-python check-types check-rust compile-tests
 compile-tests:
 	$(CARGO_TEST) --no-run
 
-check: check-python check-rust ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
+check: check-python check-types check-rust ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
 
 check-python: $(STAMP)
 	$(BIN)/ruff check wlanlens cli tests benches tools
 	$(BIN)/ruff format --check wlanlens cli tests benches tools
-	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py tests/docs/test_links.py tests/release/test_licences.py
+
+check-types: $(STAMP)
+	$(BIN)/mypy
 
 check-rust:
 	cargo fmt --manifest-path rust/Cargo.toml --all --check

@@ -25,13 +25,13 @@ WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
 
 
 @pytest.fixture(scope="module")
-def forty(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return traces(tmp_path_factory.mktemp("forty") / "in", 37, 3)
+def twenty(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return traces(tmp_path_factory.mktemp("twenty") / "in", 17, 3)
 
 
 @pytest.fixture(scope="module")
-def serial(forty: list[Path], tmp_path_factory: pytest.TempPathFactory) -> wl.Batch:
-    return wl.batch(forty, tmp_path_factory.mktemp("serial") / "out", jobs=1, report=False)
+def serial(twenty: list[Path], tmp_path_factory: pytest.TempPathFactory) -> wl.Batch:
+    return wl.batch(twenty, tmp_path_factory.mktemp("serial") / "out", jobs=1, report=False)
 
 
 def statuses(batch: wl.Batch) -> dict[str, tuple[str, str]]:
@@ -84,7 +84,7 @@ def analysing(batch: int, run: str) -> list[int]:
 
 
 def test_every_trace_is_a_row_with_its_reason(serial: wl.Batch) -> None:
-    assert serial.counts == {"done": 37, "unreadable": 3}
+    assert serial.counts == {"done": 17, "unreadable": 3}
     rows = serial.runs.to_pylist()
     assert [row["run"] for row in rows] == sorted(row["run"] for row in rows)
     for row in rows:
@@ -101,16 +101,16 @@ def test_every_trace_is_a_row_with_its_reason(serial: wl.Batch) -> None:
     assert litter(serial.out) == []
 
 
-def test_order_and_workers_do_not_matter(forty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
-    two = wl.batch(shuffled(forty, 1), tmp_path / "out", jobs=3, report=False)
+def test_order_and_workers_do_not_matter(twenty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
+    two = wl.batch(shuffled(twenty, 1), tmp_path / "out", jobs=3, report=False)
     assert runs(two.out).equals(runs(serial.out), check_metadata=True)
     assert results(two.out) == results(serial.out)
 
 
-def test_shards_together_are_the_whole(forty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
-    first = wl.batch(forty, tmp_path / "out", shard="1/2", report=False)
-    assert 0 < first.runs.num_rows == first.new == 40 - first.missing < 40
-    second = wl.batch(forty, tmp_path / "out", shard="2/2", report=False)
+def test_shards_together_are_the_whole(twenty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
+    first = wl.batch(twenty, tmp_path / "out", shard="1/2", report=False)
+    assert 0 < first.runs.num_rows == first.new == 20 - first.missing < 20
+    second = wl.batch(twenty, tmp_path / "out", shard="2/2", report=False)
     assert (second.new, second.missing) == (first.missing, 0)
     assert runs(second.out).equals(runs(serial.out))
     assert results(second.out) == results(serial.out)
@@ -204,11 +204,11 @@ def test_a_killed_process_gets_a_second_attempt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_processes_and_keeps_what_is_finished(
-    forty: list[Path], serial: wl.Batch, tmp_path: Path, number: signal.Signals
+    twenty: list[Path], serial: wl.Batch, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
-    batch = started(*forty, "-o", out, "--no-report", "-j", 2)
-    wait_for_records(out, 10)
+    batch = started(*twenty, "-o", out, "--no-report", "-j", 2)
+    wait_for_records(out, 4)
     below = children(batch.pid)
     below += [analysis for server in below for analysis in children(server)]
     batch.send_signal(number)
@@ -222,15 +222,15 @@ def test_a_signal_ends_all_processes_and_keeps_what_is_finished(
     assert litter(out) == []
     before = records(out)
     assert pq.read_table(out / "runs.parquet").num_rows == len(before)
-    again = wl.batch(forty, out, report=False)
-    assert again.new == 40 - len(before)
+    again = wl.batch(twenty, out, report=False)
+    assert again.new == 20 - len(before)
     assert results(out) == results(serial.out)
 
 
-def test_after_kill_nothing_is_redone_or_lost(forty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
+def test_after_kill_nothing_is_redone_or_lost(twenty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    batch = started(*forty, "-o", out, "--no-report", "-j", 2)
-    wait_for_records(out, 12)
+    batch = started(*twenty, "-o", out, "--no-report", "-j", 2)
+    wait_for_records(out, 6)
     below = children(batch.pid)
     below += [analysis for server in below for analysis in children(server)]
     batch.kill()
@@ -240,9 +240,9 @@ def test_after_kill_nothing_is_redone_or_lost(forty: list[Path], serial: wl.Batc
         time.sleep(0.05)
     assert alive(below) == []
     before = records(out)
-    assert len(before) < 40
-    again = wl.batch(forty, out, report=False)
-    assert again.new == 40 - len(before)
+    assert len(before) < 20
+    again = wl.batch(twenty, out, report=False)
+    assert again.new == 20 - len(before)
     after = records(out)
     assert {run: after[run] for run in before} == before
     assert runs(out).equals(runs(serial.out))
@@ -250,10 +250,10 @@ def test_after_kill_nothing_is_redone_or_lost(forty: list[Path], serial: wl.Batc
     assert litter(out) == []
 
 
-def test_the_death_of_the_fork_server_costs_an_attempt(forty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
+def test_the_death_of_the_fork_server_costs_an_attempt(twenty: list[Path], serial: wl.Batch, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    batch = started(*forty, "-o", out, "--no-report", "-j", 2)
-    wait_for_records(out, 5)
+    batch = started(*twenty, "-o", out, "--no-report", "-j", 2)
+    wait_for_records(out, 4)
     os.kill(children(batch.pid)[0], signal.SIGKILL)
     _, errors = batch.communicate(timeout=60)
     assert batch.returncode == 0, errors

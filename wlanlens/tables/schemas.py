@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -181,16 +182,17 @@ def compare(table: pa.Table | pa.Schema, want: pa.Schema, name: str) -> None:
     import pyarrow as pa
 
     got = table if isinstance(table, pa.Schema) else table.schema
-    twice = sorted({n for n in want.names if got.names.count(n) > 1})
+    columns = Counter(got.names)
+    twice = sorted(n for n in want.names if columns[n] > 1)
     if twice:
         raise SchemaError(f"table {name}: two columns of one name: {', '.join(twice)}")
-    lacking = [n for n in want.names if n not in got.names]
+    lacking = [n for n in want.names if n not in columns]
     if lacking:
         raise SchemaError(f"table {name}: missing columns: {', '.join(lacking)}")
     for field in want:
-        have = got.field(field.name)
-        if _kind(have.type) != _kind(field.type):
-            raise SchemaError(f"table {name}: column {field.name} is {have.type}, not {field.type}")
+        have = got.field(field.name).type
+        if have != field.type and _kind(have) != _kind(field.type):
+            raise SchemaError(f"table {name}: column {field.name} is {have}, not {field.type}")
     if isinstance(table, pa.Table):
         _refuse_nulls(table, want, name)
 
