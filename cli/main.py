@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+from collections import deque
 from types import FrameType
 from typing import NoReturn
 
@@ -43,6 +44,8 @@ DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
 _AGAIN_S = 0.5
 #: Signals that arrived.
 _arrived: list[int] = []
+#: The latest exceptions that no code could catch.
+_lost: deque[sys.UnraisableHookArgs] = deque(maxlen=16)
 
 
 class Stopped(BaseException):
@@ -100,7 +103,8 @@ def main() -> NoReturn:
 
     _open_standard_files()
     settle()
-    sys.unraisablehook = _stop_later
+    # Where memory is short, a function in Python could not be called: its frame needs some, and a method of C does not.
+    sys.unraisablehook = _lost.append
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -208,10 +212,14 @@ def _stop_again(_number: int, _frame: FrameType | None) -> None:
         raise Stopped(_arrived[0])
 
 
-def _stop_later(lost: sys.UnraisableHookArgs) -> None:
-    """Say nothing of a signal that came in a callback from which no exception gets out, such as a weak reference's."""
-    if not isinstance(lost.exc_value, Stopped):
-        sys.__unraisablehook__(lost)
+def _say_lost() -> None:
+    """Print exceptions that no code could catch, as those of a weak reference's callback, but for what the exit status says."""
+    from wlanlens.errors import is_out_of_memory
+
+    for lost in list(_lost):
+        error = lost.exc_value
+        if error is None or not (isinstance(error, Stopped) or is_out_of_memory(error)):
+            sys.__unraisablehook__(lost)
 
 
 def _open_standard_files() -> None:
@@ -229,6 +237,7 @@ def _open_standard_files() -> None:
 def _end(status: int) -> NoReturn:
     for number in (*STOPS, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
+    _say_lost()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

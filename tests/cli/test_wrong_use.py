@@ -230,3 +230,37 @@ def test_csv_of_the_findings(tmp_path: Path) -> None:
     findings = wl.load(tmp_path / "out").findings
     assert [(row["code"], float(row["cost_s"])) for row in rows] == [(f.code, f.cost_s) for f in findings]
     assert [int(row["number"]) for row in rows] == list(range(1, len(findings) + 1))
+
+
+#: Callbacks whose exceptions no code can catch.
+UNCAUGHT = """
+import sys, weakref
+from wlanlens_cli import main
+
+class Referred: ...
+
+def callback(error):
+    def fail(_):
+        raise error
+    return fail
+
+def run(_):
+    for error in (MemoryError(), main.Stopped(2), ValueError("said once")):
+        referred = Referred()
+        reference = weakref.ref(referred, callback(error))
+        del referred
+    # A function in Python would need memory for its frame, too.
+    assert type(sys.unraisablehook) is type([].append)
+    return 0
+
+main.run = run
+main.main()
+"""
+
+
+def test_what_no_code_can_catch_is_said_at_the_end_unless_memory_or_a_signal_explains_it() -> None:
+    done = subprocess.run([sys.executable, "-c", UNCAUGHT], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert done.stderr.count("ValueError: said once") == 1
+    assert "MemoryError" not in done.stderr
+    assert "Stopped" not in done.stderr
