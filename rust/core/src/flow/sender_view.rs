@@ -30,7 +30,7 @@ pub struct Lone {
 pub struct Woke {
     pub start: i64,
     pub t: i64,
-    /// When the packet before the silence passed.
+    /// When the packet before the silence passed, or where one timer that ended the silence began at the earliest.
     pub since: i64,
 }
 

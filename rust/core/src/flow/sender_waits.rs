@@ -4,6 +4,7 @@ use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
 use super::connection::MOST_ACK_DELAY_NS;
 use super::host_queue::Busy;
+use super::intervals::own_delay;
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
 use super::output::Out;
@@ -152,7 +153,9 @@ impl SenderState {
         let what = o.map_or(Transmission::First, |o| o.transmission);
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
-        view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns);
+        // A timer that it started when it went on had not expired yet, as far as the path's pace shows.
+        let passes = self.ns_per_kib.map(|pace| LEAST_TIMEOUT_NS + own_delay(pace, self.mss()));
+        view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns.min(passes.unwrap_or(loop_ns)));
         timeline.away = true;
         let unread = view.unread(echo);
         // Under way already when the ACK passed; or behind a queue, or written later: twice the shortest way is neither. A window without
@@ -269,7 +272,7 @@ impl SenderState {
                 view.lone = Some(Lone { since: last, end: s.end });
             }
             if s.t - last >= LEAST_TIMEOUT_NS {
-                view.woke = Some(Woke { start: s.start, t: s.t, since: last });
+                view.woke = Some(Woke { start: s.start, t: s.t, since: last.max(s.t - self.longest_wait()) });
             }
             view.begins_with_more |= view.una <= 1 && s.start > 1;
         }

@@ -44,3 +44,35 @@ fn a_short_write_ends_what_a_sender_waits_for() {
     assert!(t.time_in("idle") > 100 * MS, "{:?}", t.intervals());
     assert_eq!(t.time_in("undecided"), 0, "{:?}", t.intervals());
 }
+
+#[test]
+fn a_timer_shorter_than_the_path_leaves_the_pause_before_it_idle() {
+    // Near the receiver. The sender's timer of 310 ms is shorter than the way there and back, so that it repeats what it sends after a
+    // pause, before any answer can have reached it.
+    let mut s = Script::between(false, 0.1);
+    s.packets[2].time_ns = s.packets[0].time_ns.map(|t| t + 411 * MS);
+    for (n, at) in [(0, 1000.0), (1, 60_000.0)] {
+        let seq = 1000 + 522 * n;
+        s.push(at, true, seq, 5000, flags::ACK | flags::PSH, 522, &[], None);
+        s.push(at + 2.0, false, 5000, seq + 522, flags::ACK, 0, &[], None);
+        s.push(at + 310.0, true, seq, 5000, flags::ACK | flags::PSH, 522, &[], None);
+        s.push(at + 312.0, false, 5000, seq + 522, flags::ACK, 0, &[], None);
+    }
+    let t = s.run();
+    assert!(t.time_in("rto_wait") < 1000 * MS, "{:?}", t.intervals());
+    assert!(t.time_in("idle") > 50_000 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_copy_right_behind_a_long_pause_shows_one_timer() {
+    // Near the receiver, 411 ms from the sender: data after a minute, and its copy 66 ms later, which a timer sent. Both waited before the tap.
+    let mut s = Script::between(false, 0.1);
+    s.packets[2].time_ns = s.packets[0].time_ns.map(|t| t + 411 * MS);
+    for (seq, ms) in [(1000, 1000.0), (1522, 60_000.0), (1522, 60_066.0), (2044, 62_000.0)] {
+        s.push(ms, true, seq, 5000, flags::ACK | flags::PSH, 522, &[], None);
+        s.push(ms + 2.0, false, 5000, seq + 522, flags::ACK, 0, &[], None);
+    }
+    let t = s.run();
+    assert!((1000 * MS..2000 * MS).contains(&t.time_in("rto_wait")), "{:?}", t.intervals());
+    assert!(t.time_in("idle") > 50_000 * MS, "{:?}", t.intervals());
+}
