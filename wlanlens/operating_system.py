@@ -141,6 +141,14 @@ def address_space_bytes() -> int:
         return 1 << 30
 
 
+def address_space_left() -> int:
+    """How much more address space this process may take; a very large number where nothing limits it."""
+    if resource is None:
+        return sys.maxsize
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit - address_space_bytes()
+
+
 def resident_bytes() -> int:
     """Memory that this process holds now; a very large number where the system does not say."""
     try:

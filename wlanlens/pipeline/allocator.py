@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from wlanlens.operating_system import resident_bytes
+from wlanlens.operating_system import address_space_left, resident_bytes
 
 # mallopt(3) of glibc.
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
@@ -21,6 +21,9 @@ _MANY_BYTES = 3 << 28
 #: Half of it: two captures of a million packets each need less while they are decoded; the connections of one may take
 #: 370 MB, and its batches 200 MB.
 _HALF_BYTES = _MANY_BYTES // 2
+
+#: What the threads of an analysis ask for between two looks at its memory: a group of rows each.
+_SPARE_BYTES = 64 << 20
 
 #: Set in a process of our own.
 _OURS = threading.Event()
@@ -59,6 +62,15 @@ def give_back() -> None:
 def is_short() -> bool:
     """Whether the process holds so much memory that nothing more should run beside what does."""
     return resident_bytes() >= _HALF_BYTES
+
+
+def require_spare() -> None:
+    """Raise MemoryError where a large process comes near the limit of its address space (`ulimit -v`).
+
+    At the limit itself whichever thread or library asks next gets nothing, and not all of them bear that: some end the process.
+    """
+    if address_space_left() < _SPARE_BYTES and is_short():
+        raise MemoryError
 
 
 class _NoPandas:

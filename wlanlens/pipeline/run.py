@@ -19,7 +19,7 @@ from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.windows import join_windows
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
-from wlanlens.pipeline.allocator import give_back, leave_out_pandas
+from wlanlens.pipeline.allocator import give_back, leave_out_pandas, require_spare
 from wlanlens.pipeline.file_names import FINDINGS
 from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.judge_thread import JudgeThread
@@ -104,6 +104,7 @@ class Run:
         """Write some rows, and hold them for the detectors."""
         import pyarrow.compute as pc
 
+        require_spare()
         name, batch = rows.table, rows.batch
         if rows.stored:
             self._writers[name].append(batch)
@@ -120,6 +121,7 @@ class Run:
     def _judge_window(self, *, last: bool) -> None:
         """Take rows out of the window, and judge them in a thread while the next rows are read and written."""
         self._collect()
+        require_spare()
         held = self._window.cut(last=last)
         more = {name: held.pop(key) for key, name in LEDGER_ONLY.items()}
         self._follow_retransmissions(held)
@@ -157,6 +159,7 @@ class Run:
 
     def _enter(self, held: Mapping[str, pa.Table], more: Mapping[str, pa.Table]) -> pa.Table:
         """The ledger of a window; `more` are the rows that are for it alone."""
+        require_spare()
         leaders = self._source.leaders
         if leaders is None:
             return self._tiled(held)
