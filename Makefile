@@ -13,6 +13,9 @@ CARGO_TEST := cargo test --profile tests --manifest-path rust/Cargo.toml --works
 # One worker more than cores: tests wait for browsers, tshark and timers.
 PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 1) --dist worksteal
 
+# Without byte code each of the thousands of processes of a test run would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast check format bench bench-accept bench-more fuzz golden docs site screenshots wheel sbom audit new validate-docs clean
 
