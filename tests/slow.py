@@ -40,7 +40,7 @@ SLOW = {
     "cli/test_query.py": "starts the command for each test",
     "pipeline/test_batch.py": "analyses hundreds of traces",
     "pipeline/test_batch_cluster.py": "starts clusters",
-    "pipeline/test_fleet.py": "analyses traces; collects 10 000 runs",
+    "pipeline/test_fleet.py": "analyses traces; collects 2000 runs",
     "pipeline/test_memory.py": "measures memory on long captures",
     "pipeline/test_time_chunks.py": "analyses captures in many small chunks",
     "plots/test_usb_bytes.py": "draws many random transfers",

@@ -154,8 +154,8 @@ impl SenderState {
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
         // A timer that it started when it went on had not expired yet, as far as the path's pace shows.
-        let passes = self.ns_per_kib.map(|pace| LEAST_TIMEOUT_NS + own_delay(pace, self.mss()));
-        view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns.min(passes.unwrap_or(loop_ns)));
+        let timer = self.ns_per_kib.map_or(loop_ns, |pace| LEAST_TIMEOUT_NS + own_delay(pace, self.mss()));
+        view.woke = view.woke.filter(|woke| s.t - woke.t < loop_ns.min(timer));
         timeline.away = true;
         let unread = view.unread(echo);
         // Under way already when the ACK passed; or behind a queue, or written later: twice the shortest way is neither. A window without
