@@ -9,7 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -230,6 +233,61 @@ def test_parts_that_no_finished_run_names_are_removed(tmp_path: Path) -> None:
     both = [pq.read_table(tmp_path / name).to_pylist() for name in sweep_dataset.TABLES]
     rows = [(row["run"], row.get("code") or row["category"], row["t_start_ns"]) for rows in both for row in rows]
     assert sorted(rows) == sorted(alone)
+
+
+def test_an_interrupt_at_any_line_keeps_each_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def planned(folder: Path) -> list[parameter_sweep.Job]:
+        return parameter_sweep.plan("ack_holding", folder, {}, [1, 2, 3], {"duration_s": 3.0}, ())
+
+    results = {job.seed: parameter_sweep._run(job) for job in planned(tmp_path)}
+    files = (parameter_sweep.__file__, sweep_dataset.__file__)
+    running, left = False, 0
+
+    def known(_run: Any, jobs: list[parameter_sweep.Job], **_options: Any) -> Iterator[Any]:
+        nonlocal running
+        running = True
+        yield from ((job, results[job.seed]) for job in jobs)
+        running = False
+
+    def trace(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal left, running
+        if frame.f_code.co_filename not in files:
+            return None
+        if event == "line" and running:
+            left -= 1
+            if left == 0:
+                running = False
+                raise KeyboardInterrupt
+        return trace
+
+    monkeypatch.setattr(parameter_sweep, "sweep", known)
+    monkeypatch.setattr(sweep_dataset.Dataset, "due", True)
+    parameter_sweep.run_all(planned(tmp_path / "whole"))
+    whole = ledger_of(tmp_path / "whole")
+    assert {run for run, *_ in whole} == {"seed=1", "seed=2", "seed=3"}
+    for line in range(1, 1000):
+        folder, left = tmp_path / str(line), line
+        before = sys.gettrace()
+        try:
+            sys.settrace(trace)
+            parameter_sweep.run_all(planned(folder))
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        table = folder / parameter_sweep.TABLE
+        kept = pq.read_table(table).num_rows if table.exists() else 0
+        left = 0
+        assert (line, parameter_sweep.run_all(planned(folder))) == (line, 3 - kept)
+        assert (line, ledger_of(folder)) == (line, whole)
+    assert line > 20
+
+
+def ledger_of(folder: Path) -> list[tuple[str, str, int]]:
+    """The rows of the ledgers of a sweep."""
+    rows = pq.read_table(folder / "truth_ledger").to_pylist()
+    return sorted((row["run"], row["category"], row["t_start_ns"]) for row in rows)
 
 
 def _true(seed: int) -> list[tuple[str, int]]:

@@ -149,25 +149,28 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callab
     if progress is not None:
         progress(len(jobs) - len(left))
     tell = None if progress is None else lambda count: progress(len(jobs) - len(left) + count)
-    waiting: dict[str, dict[str, Any]] = {}
+    waiting: list[tuple[str, dict[str, Any], dict[str, pa.Table]]] = []
     truth = Dataset(folder, [row["part"] for row in done.values()])
     try:
         with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
-            # A run whose folder was removed runs again; its rows are in the dataset already.
-            kept = set(done)
 
             def write() -> None:
-                truth.write()
-                journal.writelines(json.dumps({"key": key, "row": row}) + "\n" for key, row in waiting.items())
-                journal.flush()
-                done.update(waiting)
+                # Ctrl-C may have ended the last call at any line: what is done is not written again, and the rest under the same number.
+                new = [entry for entry in waiting if entry[0] not in done]
+                if new:
+                    part = 1 + max((row["part"] for row in done.values()), default=-1)
+                    truth.write(part, {row["run"]: tables for _, row, tables in new})
+                    rows = {key: {**row, "part": part} for key, row, _ in new}
+                    journal.writelines(json.dumps({"key": key, "row": row}) + "\n" for key, row in rows.items())
+                    journal.flush()
+                    done.update(rows)
                 waiting.clear()
 
             try:
                 for job, (row, tables) in sweep(_run, left, workers=workers, progress=tell):
-                    if job.key not in kept:
-                        waiting[job.key] = {"run": job.name, **row, "part": truth.number}
-                        truth.add(job.name, tables)
+                    # A run whose folder was removed runs again; its rows are in the dataset already.
+                    if job.key not in done:
+                        waiting.append((job.key, {"run": job.name, **row}, tables))
                     if truth.due:
                         write()
             finally:

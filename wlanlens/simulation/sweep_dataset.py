@@ -7,7 +7,7 @@ interrupted sweep has neither half a part nor a run twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ PART_S, PART_SHARE = 0.5, 0.01
 
 
 class Dataset:
-    """Collects the truth tables of finished runs and writes them in parts.
+    """Writes the truth tables of finished runs in parts.
 
     Parameters
     ----------
@@ -41,18 +41,7 @@ class Dataset:
             for path in (folder / name).glob("part-*"):
                 if path.name not in whole:
                     path.unlink()
-        #: Number of the part that is collected now.
-        self.number = max(numbers, default=-1) + 1
-        self._rows: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
         self._began = self._last = time.monotonic()
-
-    def add(self, run: str, tables: dict[str, pa.Table]) -> None:
-        """Add the truth tables of one run."""
-        import pyarrow as pa
-
-        for name, rows in self._rows.items():
-            table = tables[name]
-            rows.append(table.add_column(0, "run", pa.array([run] * table.num_rows, pa.string())))
 
     @property
     def due(self) -> bool:
@@ -60,21 +49,20 @@ class Dataset:
         now = time.monotonic()
         return now - self._last >= max(PART_S, PART_SHARE * (now - self._began))
 
-    def write(self) -> None:
-        """Write what was collected as one part of each table."""
+    def write(self, number: int, runs: Mapping[str, Mapping[str, pa.Table]]) -> None:
+        """Write the truth tables of some runs, by their names, as part `number`, also where an interrupted call has begun that."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        for name, rows in self._rows.items():
-            if not rows:
-                return
-            path = self.folder / name / part_name(self.number)
+        for name in TABLES:
+            rows = [
+                tables[name].add_column(0, "run", pa.array([run] * tables[name].num_rows, pa.string()))
+                for run, tables in runs.items()
+            ]
+            path = self.folder / name / part_name(number)
             partial = path.with_suffix(".partial")
             pq.write_table(pa.concat_tables(rows, promote_options="default").unify_dictionaries(), partial)
             partial.replace(path)
-        for rows in self._rows.values():
-            rows.clear()
-        self.number += 1
         self._last = time.monotonic()
 
 
