@@ -9,6 +9,10 @@ use super::timer::{LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 
 /// The first window of a sender (RFC 6928).
 const FIRST_WINDOW: i64 = 10;
+/// No path is so long without a queue: over a geostationary satellite, 36 000 km high, a round trip takes half of it.
+const QUEUE_NS: i64 = 1_000_000_000;
+/// The ceiling of Linux, above that of the RFC.
+const LONGEST_OF_LINUX_NS: i64 = 2 * LONGEST_TIMEOUT_NS;
 
 impl SenderState {
     /// The timer has expired, or may have. Packets that were sent since the highest captured byte and are missing may have carried data above it.
@@ -77,10 +81,23 @@ impl SenderState {
         let least =
             if s.start == 0 { SYN_TIMEOUT_NS } else { LEAST_TIMEOUT_NS.max(self.round_trip().unwrap_or(0) / 8 * 7) };
         let trip = self.view.as_ref().and_then(|view| view.round_trip());
+        if o.acked_before && self.may_have_crossed(silent, trip) {
+            if let Some(timeline) = self.timeline.as_mut() {
+                timeline.was(from, State::Undecided, None);
+            }
+            return;
+        }
         // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
-        let usual = SYN_TIMEOUT_MAX_NS.max(trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5));
+        let usual = trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5);
+        // Linux 2.2 adds 1/4 of that and, for a window of one segment, all of it.
+        let linux22 = usual.saturating_add(usual / 4).saturating_add(usual).min(LONGEST_OF_LINUX_NS);
+        let (usual, linux22) = (usual.max(SYN_TIMEOUT_MAX_NS), linux22.max(SYN_TIMEOUT_MAX_NS));
         // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
-        let longest = if s.start == 0 || trip.is_some() { usual } else { usual.max(LONGEST_TIMEOUT_NS) };
+        let longest = match () {
+            () if s.start == 0 => usual,
+            () if trip.is_some() => linux22,
+            () => linux22.max(LONGEST_TIMEOUT_NS),
+        };
         let most = if hidden || trip.is_some() { usual } else { SYN_TIMEOUT_MAX_NS };
         let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > most) else { return };
         timeline.was(from.saturating_add(least), State::Undecided, None);
@@ -89,6 +106,13 @@ impl SenderState {
             let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);
             timeline.was_timer_wait(from.saturating_add(first), State::BackoffWait, s.packet);
         }
+    }
+
+    /// A copy of acknowledged bytes passes a tap near the receiver, `silent` after the packet before. Their ACK was lost; or the copy had been
+    /// sent before that arrived, and a queue that held packets nearly as long before held it.
+    fn may_have_crossed(&self, silent: i64, trip: Option<i64>) -> bool {
+        let held = self.longest_loop().max(trip).filter(|held| *held >= QUEUE_NS);
+        self.near_receiver && held.is_some_and(|held| silent / 2 <= held)
     }
 
     /// It repeats what follows a timeout, or did so until the tap saw the ACK of all that it had captured then.
