@@ -65,9 +65,7 @@ impl SenderState {
         let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
-            _ if self.near_sender && self.tally.lost_before_tap == 0 && (!self.behind || self.peer_waits) => {
-                self.causes_near(s, o, &v)
-            }
+            _ if self.is_seen_at_once() && self.tally.lost_before_tap == 0 => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
         let (trigger, evidence) = match self.resets < ENOUGH_RESETS {
@@ -261,12 +259,22 @@ impl SenderState {
         if either {
             self.follow_doubt(s, left);
         }
-        // No report and no ACK: a timer sent it, and its sender measures other round trips than the tap.
-        let quiet = calm && v.head && slow && !v.told && v.silent >= FIRST_TIMEOUT_NS;
-        if left == Causes::NONE && (quiet || self.is_alone(s, v)) {
+        if left == Causes::NONE && (self.is_unasked(v) || self.is_alone(s, v)) {
             return self.either_timer(s);
         }
         left
+    }
+
+    /// Near the sender, whose packets echo all ACKs that passed: none waits long between its TCP and the tap.
+    fn is_seen_at_once(&self) -> bool {
+        self.near_sender && (!self.behind || self.peer_waits)
+    }
+
+    /// Near a calm sender no report and no ACK called for the head, and it had been silent for a timer's time: a timer sent it, whose sender
+    /// measures other round trips than the tap.
+    pub fn is_unasked(&self, v: &Seen) -> bool {
+        let asked = v.clocked || v.told || v.silent <= self.reordering_window().saturating_add(v.reaction);
+        self.is_seen_at_once() && self.is_calm() && v.head && !asked && v.silent >= FIRST_TIMEOUT_NS
     }
 
     /// Nothing else is outstanding, and no ACK has passed since it was sent: only a timer repeats it, however short.

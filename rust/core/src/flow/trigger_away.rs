@@ -152,7 +152,7 @@ impl SenderState {
         // A fast retransmit or an expiry on a path that has become faster explains a reported hole as well as an expiry that nobody saw.
         let left = match left {
             Causes::GO_BACK if calm && self.dupacks > 0 => left.or(Causes::CALM),
-            Causes::NONE if self.is_alone(s, v) && self.sees_all() => self.either_timer(s),
+            Causes::NONE if self.is_unasked(v) || self.is_alone(s, v) && self.sees_all() => self.either_timer(s),
             _ => left,
         };
         self.follow_doubt(s, left);

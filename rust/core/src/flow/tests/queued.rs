@@ -330,3 +330,36 @@ fn a_fast_retransmit_in_the_queue_of_its_host() {
         assert_eq!(s.run().resends()[0].0, trigger);
     }
 }
+
+#[test]
+fn a_silence_that_no_ack_ends_shows_the_timer_also_where_the_host_drops_data() {
+    // The host's queue dropped segment 3 above the tap, which was repaired at once. A segment each 10 ms, and its ACK 40 ms later; then the
+    // timer repeats the head after 200 ms, no more than the least time of Linux 2.2 whatever the round trip.
+    let mut s = Script::new(false);
+    let (mut acked, mut sent) = (0, 0);
+    for n in (0..60).filter(|n| *n != 3) {
+        let ms = 30 + 10 * n;
+        s.data(f64::from(ms), n);
+        s.stamp(100 + ms, 1000 + ms - 1);
+        sent = n + 1;
+        if n >= 7 {
+            if n == 7 {
+                s.data(f64::from(ms) + 0.5, 3);
+                s.stamp(100 + ms, 1000 + ms - 1);
+            }
+            acked = n - 3;
+            s.ack(f64::from(ms) + 1.0, acked);
+            s.stamp(1000 + ms, 60 + ms);
+        } else if n >= 4 {
+            s.ack(f64::from(ms) - 1.0, 3);
+            s.stamp(1000 + ms - 2, 60 + ms);
+        }
+    }
+    assert!(acked < sent);
+    let at = 30 + 10 * 59 + 1 + 200;
+    s.data(f64::from(at), acked);
+    s.stamp(100 + at, 1000 + 30 + 10 * 59);
+    s.ack(f64::from(at) + 20.0, sent);
+    s.stamp(1000 + at + 10, 60 + 30 + 10 * 59);
+    assert_eq!(triggers(&s.run()), ["fast", "rto"]);
+}
