@@ -160,6 +160,9 @@ pub const DROPS: u64 = 1 << 48;
 /// of memory. Above it (one-way captures) the oldest count as acknowledged: no RTT sample, no time to a retransmission.
 pub const UNACKED_SEGMENTS: usize = 8_192;
 
+/// Retransmissions of one direction that are on the path at once: their answers show for how long it holds data.
+pub const COPIES_ON_PATH: usize = 64;
+
 /// Acknowledged ranges with holes between them (data that never passed the tap) kept per direction and quadrant. Above it
 /// the lowest hole is dropped, and bytes that fill it later count as retransmitted instead of out of order.
 pub const ACKED_RANGES: usize = 1_024;

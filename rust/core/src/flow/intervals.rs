@@ -404,7 +404,7 @@ impl Piece {
     fn cut(&mut self, since: i64, after: &Counts) -> Piece {
         let before = Piece {
             end: since,
-            last_packet: after.last_packet,
+            last_packet: after.last_packet.max(self.first_packet),
             packets: self.packets.saturating_sub(after.packets),
             acked: self.acked.saturating_sub(after.acked),
             rtt_sum: self.rtt_sum.saturating_sub(after.rtt_sum),

@@ -290,7 +290,10 @@ impl SenderState {
         (self.resent_end, self.resent_acked) = (s.end, o.acked_before);
         let soon = |at: i64| self.loop_ns().is_some_and(|there| s.t - at <= there + there / 4);
         self.resent_crossed = s.end == self.una && self.last_advance.is_some_and(soon);
-        (self.copies_on_path, self.latest_copy) = (self.copies_on_path.saturating_add(1), s.t);
+        if self.copies_on_path.len() == limits::COPIES_ON_PATH {
+            self.copies_on_path.pop_front();
+        }
+        self.copies_on_path.push_back(s.t);
         let (t, tsval, ip_id) = (s.t, s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
         for r in self.scoreboard.range_mut(s.start, s.end) {
             r.copies = r.copies.saturating_add(1);

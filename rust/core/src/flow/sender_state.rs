@@ -208,9 +208,8 @@ pub struct SenderState {
     /// The latest round trips found a queue; the latest one found one.
     pub queued: bool,
     pub late: bool,
-    /// Retransmissions that no ACK has shown to have arrived, and when the latest was sent.
-    pub copies_on_path: u16,
-    pub latest_copy: i64,
+    /// When the latest retransmissions were sent that no ACK has shown to have arrived.
+    pub copies_on_path: VecDeque<i64>,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
@@ -237,6 +236,8 @@ pub struct SenderState {
     pub path_empty_at: i64,
     /// When the first answer came to what was sent since then.
     pub path_answered_at: Option<i64>,
+    /// The first data since then that waited on the path was sent at this time.
+    pub path_queued_from: Option<i64>,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.

@@ -175,21 +175,25 @@ impl SenderState {
             // A receiver delays the ACK of one segment: one that is late after one in time says nothing.
             let over = floor.map_or(0, |floor| rtt - floor);
             let sent = t - rtt;
-            if sent >= self.latest_copy {
-                self.copies_on_path = 0;
+            if self.copies_on_path.back().is_some_and(|copied| sent >= *copied) {
+                self.copies_on_path.clear();
             }
             if !self.late && o.acked <= self.mss() && (DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) {
                 (self.queued, self.late) = (false, true);
             } else {
                 // A path that has delivered the original may hold its copy yet.
-                let copy = (self.copies_on_path > 0).then_some(self.latest_copy);
+                let copy = self.copies_on_path.back().copied();
                 let head = self.scoreboard.front().map(|r| r.t_last);
                 let pace = head.map_or(0, |_| pace_of(o.acked, t - sent, self.flight() + o.acked));
                 self.note_path(t, sent, pace, (head.or(copy), floor), timeline);
             }
-        } else if o.kind == AckKind::Duplicate && self.copies_on_path > 0 {
-            // It may answer a copy of bytes that had arrived.
-            self.copies_on_path -= 1;
+        } else if o.kind == AckKind::Duplicate && (!self.copies_on_path.is_empty() || o.dsack) {
+            // It answers a copy of bytes that had arrived, or may: no other if a single segment is outstanding.
+            let head = self.scoreboard.front().map(|r| r.t_last);
+            let copied = self.copies_on_path.pop_front().filter(|_| self.flight() <= self.mss());
+            if let (Some(sent), true) = (copied, head.is_some()) {
+                self.note_path(t, sent, 0, (head, floor), timeline);
+            }
         } else if o.kind == AckKind::Duplicate {
             // Segments arrived above the first outstanding one, which may be lost: the next ones are on the path.
             let arrived = self.sacked_hi.max(self.una + i64::from(self.dupacks) * self.mss());
@@ -227,17 +231,21 @@ impl SenderState {
         (self.queued, self.late) = (late && self.late && !empty, late);
         if empty {
             (self.path_empty_at, self.path_answered_at, self.fills_path) = (t, None, false);
+            self.path_queued_from = None;
         } else if !self.fills_path {
+            // What was acknowledged waited behind earlier data since it was sent.
+            let queued_from = *self.path_queued_from.get_or_insert(sent);
             if sent >= self.path_empty_at {
                 self.path_answered_at.get_or_insert(t);
             }
             // From the link an ACK takes a part of the least round trip: the link had data until then.
             if self.path_answered_at.is_some_and(|at| t - floor / 2 >= at) {
-                timeline.filled_path(self.path_empty_at);
+                timeline.filled_path(self.path_empty_at.min(queued_from));
                 self.fills_path = true;
             }
         }
-        self.may_fill_path = !empty && !self.fills_path;
+        // Whether a burst fills the path shows when its later segments are answered.
+        self.may_fill_path = !self.fills_path && (!empty || self.flight() > 2 * self.mss());
     }
 
     /// More data, by a window without room or one that still grows, would only wait on a full path. `silent`: for how long no packet of the

@@ -315,6 +315,49 @@ fn a_path_is_full_since_its_data_began_to_fill_it() {
 }
 
 #[test]
+fn a_burst_that_the_path_passes_segment_by_segment_fills_it_since_it_was_sent() {
+    // A window of twenty segments at once after a pause, of which the path passes one in 2.5 ms: the first ones are hardly late.
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(50.0, 1);
+    (1..21).for_each(|n| s.data(500.0 + 0.01 * f64::from(n), n));
+    for k in 0..40 {
+        let t = 520.0 + 2.5 * f64::from(k);
+        s.ack(t, 2 + k);
+        s.data(t + 0.1, 21 + k);
+    }
+    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+        p.window = 20_000;
+    }
+    let t = s.run();
+    assert!(t.time_in("window_limited") < MS, "{:?}", t.intervals());
+    assert!(t.time_in("full_path") > 115 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn copies_whose_answers_come_late_keep_the_path_full() {
+    // A window of one segment, each repeated by a probe after 1 s, on a path that passes one in 2 s.
+    let mut s = Script::new(true);
+    for n in 0..6 {
+        let at = if n == 0 { 30.0 } else { 2050.0 + 4000.0 * f64::from(n - 1) };
+        s.data(at, n);
+        s.data(at + 1000.0, n);
+        // The answer to the copy of the segment before, and to this one.
+        if n > 0 {
+            s.ack(at + 2000.0, n);
+        }
+        s.ack(if n == 0 { 2050.0 } else { at + 4000.0 }, n + 1);
+    }
+    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+        p.window = 1000;
+    }
+    s.in_order();
+    let t = s.run();
+    // Until the first copy is answered nothing shows it.
+    assert_eq!((t.time_in("window_limited") / MS, t.time_in("full_path") / MS), (1020, 15_000), "{:?}", t.intervals());
+}
+
+#[test]
 fn a_fast_retransmit_in_the_queue_of_its_host() {
     // What passes after the third duplicate ACK was sent before it; in the other case each duplicate ACK calls for one segment.
     for (per_ack, trigger) in [(3, "fast"), (1, "rto")] {
