@@ -43,8 +43,9 @@ pub struct Timeline {
     rest_ns: i64,
     /// Pieces that are not final: the one at the sender's last transmission, and those since.
     open: Vec<Piece>,
-    /// The counters of the current piece since the sender's last transmission.
-    since: Counts,
+    /// The counters of all pieces, and what they were at the sender's latest transmissions and at ACKs of new data.
+    all: Counts,
+    marks: Vec<(i64, Counts)>,
     /// Bytes in flight at the end of the latest piece.
     flight: u32,
     /// End of the last piece that the peer acknowledged: later pieces are not part of the intervals.
@@ -72,6 +73,9 @@ pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
 /// Pieces kept while a sender is silent. Above it the oldest are final. A silent sender receives only a few kinds of ACK.
 const OPEN_PIECES: usize = 64;
 
+/// Marks kept of one direction, 1.5 KB.
+const MARKS: usize = 32;
+
 /// After how many seconds a SYN or SYN+ACK is retransmitted: after one timer of 1 s, two, three... (RFC 6298 sections 2.1 and 5.5); or
 /// of 3 s (RFC 1122).
 const SYN_TIMERS_S: [i64; 9] = [1, 3, 7, 9, 15, 21, 31, 45, 63];
@@ -95,7 +99,8 @@ impl Timeline {
             now: start,
             rest_ns,
             open: Vec::new(),
-            since: Counts::default(),
+            all: Counts::default(),
+            marks: Vec::new(),
             flight: 0,
             acked_until: start,
             doubt: None,
@@ -117,10 +122,10 @@ impl Timeline {
         piece.end = piece.end.max(self.now);
         self.now = piece.end;
         self.flight = piece.flight;
-        self.since.packets += piece.packets;
-        self.since.acked += piece.acked;
-        self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
-        self.since.rtt_count += piece.rtt_count;
+        self.all.packets = self.all.packets.wrapping_add(piece.packets);
+        self.all.acked += piece.acked;
+        self.all.rtt_sum = self.all.rtt_sum.saturating_add(piece.rtt_sum);
+        self.all.rtt_count += piece.rtt_count;
         // A short pause is processing or channel access, not an idle application: it counts with the state before it. Packets of the
         // peer divide a long one.
         let idle = piece.state == State::Idle;
@@ -143,6 +148,9 @@ impl Timeline {
         }
         if begins && since < piece.start {
             self.was(since, State::Idle, None);
+        }
+        if piece.acked > 0 {
+            self.mark();
         }
     }
 
@@ -232,6 +240,7 @@ impl Timeline {
         if !self.open.iter().any(|p| p.state == from && p.end > since) {
             return;
         }
+        let after = self.counts_after(since);
         let open = std::mem::take(&mut self.open);
         let mut push = |p: Piece| match self.open.last_mut() {
             Some(before) if before.state == p.state && before.timeout == p.timeout => before.merge(&p),
@@ -240,12 +249,42 @@ impl Timeline {
         for mut p in open {
             if p.state == from && p.end > since {
                 if p.start < since {
-                    push(p.cut(since, &self.since));
+                    push(p.cut(since, &after));
                 }
                 p.state = to;
             }
             push(p);
         }
+    }
+
+    /// What was counted since the latest mark until then.
+    fn counts_after(&self, since: i64) -> Counts {
+        let Some((_, then)) = self.marks.get(self.latest_before(since)) else { return self.all };
+        Counts {
+            packets: self.all.packets.wrapping_sub(then.packets),
+            acked: self.all.acked - then.acked,
+            rtt_sum: self.all.rtt_sum.saturating_sub(then.rtt_sum),
+            rtt_count: self.all.rtt_count - then.rtt_count,
+            ..*then
+        }
+    }
+
+    /// The latest mark until then, or the first one.
+    fn latest_before(&self, since: i64) -> usize {
+        self.marks.partition_point(|(at, _)| *at <= since).saturating_sub(1)
+    }
+
+    /// Mark a transmission or an ACK. Of many in a time that is not final, every second one is enough.
+    fn mark(&mut self) {
+        if self.marks.len() >= MARKS {
+            let mut nth = 0;
+            self.marks.retain(|_| {
+                nth += 1;
+                nth % 2 == 0
+            });
+        }
+        let last_packet = self.open.last().map_or(0, |p| p.last_packet);
+        self.marks.push((self.now, Counts { last_packet, flight: self.flight, ..self.all }));
     }
 
     /// Since then the receiver may have delayed an ACK: nothing is final until one shows it. Returns what the sender seemed to wait for.
@@ -316,6 +355,7 @@ impl Timeline {
     /// The sender was in this state from `since` until now.
     pub fn was(&mut self, since: i64, state: State, timeout: Option<u64>) {
         let mut wait: Option<Piece> = None;
+        let after = self.counts_after(since);
         while let Some(mut p) = self.open.pop() {
             if p.end <= since && p.start < since {
                 self.open.push(p);
@@ -323,7 +363,7 @@ impl Timeline {
             }
             let mut rest = None;
             if p.start < since {
-                rest = Some(p.cut(since, &self.since));
+                rest = Some(p.cut(since, &after));
             }
             wait = Some(match wait {
                 None => Piece { state, timeout, ..p },
@@ -354,12 +394,12 @@ impl Timeline {
         self.stalled = None;
         self.probed = false;
         if (self.doubt.is_some() || self.late_answer || held) && self.open.len() <= OPEN_PIECES {
-            return;
+            return self.mark();
         }
         (self.doubt, self.late_answer) = (None, false);
-        let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let mut last = self.open.len().saturating_sub(1);
-        if let Some(since) = asked.filter(|_| self.open.len() <= OPEN_PIECES) {
+        let since = asked.filter(|_| self.open.len() <= OPEN_PIECES);
+        if let Some(since) = since {
             last = last.min(self.open.iter().take_while(|p| p.end <= since).count());
         }
         if last > 0 {
@@ -367,7 +407,11 @@ impl Timeline {
                 piece.write(rows, flow, reverse);
             }
         }
-        self.since = Counts { last_packet, flight: self.flight, ..Counts::default() };
+        match since {
+            None => self.marks.clear(),
+            Some(since) => drop(self.marks.drain(..self.latest_before(since))),
+        }
+        self.mark();
     }
 
     /// Limit the open list during a long silence of the sender.
