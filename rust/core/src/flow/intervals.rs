@@ -237,10 +237,8 @@ impl Timeline {
 
     /// What was `from` since a time is `to`.
     fn rename(&mut self, since: i64, from: State, to: State) {
-        if !self.open.iter().any(|p| p.state == from && p.end > since) {
-            return;
-        }
-        let after = self.counts_after(since);
+        let Some(first) = self.open.iter().find(|p| p.state == from && p.end > since) else { return };
+        let after = self.counts_between(since, first.end);
         let open = std::mem::take(&mut self.open);
         let mut push = |p: Piece| match self.open.last_mut() {
             Some(before) if before.state == p.state && before.timeout == p.timeout => before.merge(&p),
@@ -257,15 +255,17 @@ impl Timeline {
         }
     }
 
-    /// What was counted since the latest mark until then.
-    fn counts_after(&self, since: i64) -> Counts {
-        let Some((_, then)) = self.marks.get(self.latest_before(since)) else { return self.all };
+    /// What was counted from one time to another, each rounded to the latest mark before.
+    fn counts_between(&self, since: i64, until: i64) -> Counts {
+        let at = |t: i64| self.marks.get(self.latest_before(t)).map(|(_, counts)| *counts);
+        let then = at(since).unwrap_or_default();
+        let end = if until < self.now { at(until).unwrap_or(self.all) } else { self.all };
         Counts {
-            packets: self.all.packets.wrapping_sub(then.packets),
-            acked: self.all.acked - then.acked,
-            rtt_sum: self.all.rtt_sum.saturating_sub(then.rtt_sum),
-            rtt_count: self.all.rtt_count - then.rtt_count,
-            ..*then
+            packets: end.packets.wrapping_sub(then.packets),
+            acked: end.acked.saturating_sub(then.acked),
+            rtt_sum: end.rtt_sum.saturating_sub(then.rtt_sum),
+            rtt_count: end.rtt_count - then.rtt_count,
+            ..then
         }
     }
 
@@ -355,7 +355,6 @@ impl Timeline {
     /// The sender was in this state from `since` until now.
     pub fn was(&mut self, since: i64, state: State, timeout: Option<u64>) {
         let mut wait: Option<Piece> = None;
-        let after = self.counts_after(since);
         while let Some(mut p) = self.open.pop() {
             if p.end <= since && p.start < since {
                 self.open.push(p);
@@ -363,7 +362,7 @@ impl Timeline {
             }
             let mut rest = None;
             if p.start < since {
-                rest = Some(p.cut(since, &after));
+                rest = Some(p.cut(since, &self.counts_between(since, p.end)));
             }
             wait = Some(match wait {
                 None => Piece { state, timeout, ..p },
