@@ -203,7 +203,7 @@ pub struct SenderState {
     pub slow_start: SlowStart,
     /// It keeps the path busy by itself.
     pub fills_path: bool,
-    /// The path holds its data since `path_empty_at`: until an answer is back, it may fill it.
+    /// What is outstanding may fill the path: the answers to it show that.
     pub may_fill_path: bool,
     /// The latest round trips found a queue; the latest one found one.
     pub queued: bool,

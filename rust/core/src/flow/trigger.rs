@@ -232,8 +232,7 @@ impl SenderState {
         // It comes at once after a duplicate ACK, when the timer is due, too: the sender let the third one pass.
         let passed = v.told && v.clocked && !s.sack_ok && v.dups > 4 && v.overdue;
         let passed = passed && calm;
-        // No ACK is answered so late: after RACK's reordering window only a timer is left.
-        let slow = !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction);
+        let slow = self.answers_no_ack(v);
         let probe = self.may_be_probe(s, v);
         // A probe repeats the last segment (RFC 8985 section 7.3).
         let expired = v.head && (v.late || stuck || slow && (v.ran_out || calm && s.end < self.end)) && !explained;
@@ -265,6 +264,11 @@ impl SenderState {
         left
     }
 
+    /// No ACK is answered so late: after RACK's reordering window only a timer is left.
+    fn answers_no_ack(&self, v: &Seen) -> bool {
+        !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction)
+    }
+
     /// Near the sender, whose packets echo all ACKs that passed: none waits long between its TCP and the tap.
     fn is_seen_at_once(&self) -> bool {
         self.near_sender && (!self.behind || self.peer_waits)
@@ -273,8 +277,8 @@ impl SenderState {
     /// Near a calm sender no report and no ACK called for the head, and it had been silent for a timer's time: a timer sent it, whose sender
     /// measures other round trips than the tap.
     pub fn is_unasked(&self, v: &Seen) -> bool {
-        let asked = v.clocked || v.told || v.silent <= self.reordering_window().saturating_add(v.reaction);
-        self.is_seen_at_once() && self.is_calm() && v.head && !asked && v.silent >= FIRST_TIMEOUT_NS
+        let unasked = self.answers_no_ack(v) && !v.told;
+        self.is_seen_at_once() && self.is_calm() && v.head && unasked && v.silent >= FIRST_TIMEOUT_NS
     }
 
     /// Nothing else is outstanding, and no ACK has passed since it was sent: only a timer repeats it, however short.
