@@ -8,8 +8,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from wlanlens.scenarios._line import line
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Flow, Tcp
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.tables import CATEGORIES
+from wlanlens.validation.counterfactual_worlds import GivenWorld
 from wlanlens.validation.random_worlds import random_world
 
 
@@ -53,6 +57,16 @@ def test_its_categories_are_the_analysers() -> None:
     run = simulate("clean_link", duration_s=0.1)
     names = run.facts.ledger.column("category").chunk(0).dictionary.to_pylist()
     assert names == list(CATEGORIES)
+
+
+@pytest.mark.parametrize(
+    ("queue_packets", "delay_s", "counts"), [(100, 0.02, True), (10, 0.02, False), (100, 1.0, False)]
+)
+def test_a_queue_counts_where_it_is_longer_than_useful(queue_packets: int, delay_s: float, counts: bool) -> None:
+    # 100 segments wait for 1.2 s behind others': long for a path of 40 ms, and useful on one of 2 s.
+    flows = Flow(0, 1, tcp=Tcp(receive_window_bytes=262_144)), Flow(0, 1, file(1000), start_s=15.0)
+    world = line(*flows, rate_bps=1e6, delay_s=delay_s, queue_packets=queue_packets)
+    assert (spent(simulate(GivenWorld(given=world, duration_s=25.0)), 1)["queue"] > 0.5) == counts
 
 
 def test_recovery_without_a_loss_is_spurious() -> None:

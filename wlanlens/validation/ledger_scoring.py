@@ -191,7 +191,8 @@ def last_packets_ns(trace: Trace) -> dict[str, int]:
 def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
     """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender.
 
-    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all.
+    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all. It does not
+    show how long the first packet of its own host waited in that host's queue above the tap.
     """
     if not taps:
         return {}
@@ -213,7 +214,8 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
                 where = place(facts, taps, subject)
                 seen_here = (where in ("sender", "together") and mine) or (where == "receiver" and not mine)
                 if seen[at] < _NEVER and seen_here:
-                    out[subject] = int(made[at])
+                    own = back[at] == at_server and where != "receiver"
+                    out[subject] = int(seen[at] if own else made[at])
     return out
 
 

@@ -2,9 +2,14 @@
 
 use super::spans::Spans;
 use crate::engine::Ns;
+use crate::packet::PacketFate;
 use crate::phy::Spaces;
 use crate::truth::trips::{Ledger, Place, Trip, NEVER, NO_TRIP};
 use crate::truth::Truth;
+
+/// A queue in which packets wait for no longer, or no longer than a round trip without it, keeps a line busy while windows are halved:
+/// it costs nothing.
+const USEFUL_QUEUE: Ns = 150_000_000;
 
 /// One connection's packets of both directions.
 #[derive(Debug, Default)]
@@ -20,10 +25,10 @@ pub(super) struct Below {
     pub in_station: Spans,
     /// In a transfer on the bus.
     pub bus: Spans,
-    /// Sent on a line; waiting for one.
+    /// Sent on a line; waiting for one, in a queue that is longer than useful.
     pub on_line: Spans,
     pub before_line: Spans,
-    /// Each packet that waits for a line.
+    /// Each packet that waits so.
     pub waiting: Vec<(Ns, Ns)>,
     /// The trips of its packets.
     pub trips: Vec<u32>,
@@ -103,7 +108,9 @@ impl Below {
                 }
             }
         }
-        for (b, lists) in all.iter_mut().zip(spans) {
+        let trips = least_round_trips(truth, ledger, flows);
+        for ((b, mut lists), trip) in all.iter_mut().zip(spans).zip(trips) {
+            lists.before_line.retain(|(a, b)| b.saturating_sub(*a) > trip.max(USEFUL_QUEUE));
             b.useful = Spans::of(lists.useful);
             b.retries = Spans::of(lists.retries);
             let access = Spans::of(lists.access);
@@ -135,6 +142,22 @@ fn station_of(trip: &Trip) -> usize {
         Place::Station(s) => s,
         Place::Wire(..) => usize::MAX,
     }
+}
+
+/// Of each connection: the least times of its packets between the stacks, there and back, without those before lines.
+fn least_round_trips(truth: &Truth, ledger: &Ledger, flows: usize) -> Vec<Ns> {
+    let mut waited: Vec<Ns> = vec![0; truth.packets.len()];
+    for trip in ledger.trips.iter().filter(|t| matches!(t.place, Place::Wire(..)) && t.starts != NEVER) {
+        waited[trip.packet as usize] += trip.starts - trip.enters;
+    }
+    let mut least = vec![[NEVER; 2]; flows];
+    for (p, waited) in truth.packets.iter().zip(waited).filter(|(p, _)| p.fate == PacketFate::Delivered) {
+        if let Some(ways) = least.get_mut(p.flow as usize) {
+            let way = &mut ways[usize::from(p.reverse)];
+            *way = (*way).min(p.ended - p.made - waited);
+        }
+    }
+    least.into_iter().map(|[there, back]| there.saturating_add(back)).collect()
 }
 
 /// The frames on the air; the pauses inside an exchange belong to it.
