@@ -6,6 +6,7 @@ import itertools
 import struct
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -116,6 +117,24 @@ def test_what_is_no_queueing_delay() -> None:
     # ACKs were held once.
     assert _queued(FAST, ("transfer", 1, 300, 10_000), EMPTY) == {"path": 3, "fast_recovery": 1}
     assert _queued(FAST, ("slow_start", 3, 300, 10_000), EMPTY) == {"path": 2, "slow_start": 3, "fast_recovery": 1}
+
+
+def test_delay_that_the_links_show_is_no_queueing_delay() -> None:
+    names = ("path", "air_others", "path", "path")
+    category = np.array([tables.CATEGORIES.index(name) for name in names])
+    start = np.array([0, 30, 40, 60])
+    end = np.array([30, 40, 60, 100])
+    # Of the first interval 35 ns are delay, of which 10 were other stations'; the second has none.
+    origin, queued = np.array([0, 0, 0, 1]), np.array([35, 0])
+    row, begins, ends, codes = ledger._with_queue(origin, start, end, category, queued)
+    made = [(int(r), int(a), int(b), tables.CATEGORIES[c]) for r, a, b, c in zip(row, begins, ends, codes, strict=True)]
+    assert made == [
+        (0, 0, 25, "path"),
+        (0, 25, 30, "queue"),
+        (1, 30, 40, "air_others"),
+        (2, 40, 60, "queue"),
+        (3, 60, 100, "path"),
+    ]
 
 
 def test_fast_recovery_without_a_loss_is_spurious() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger import pace
+from wlanlens.ledger import pace, shared_path
 from wlanlens.tables import CATEGORIES, SPURIOUS_KINDS
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, numbered
 
@@ -59,6 +59,7 @@ def assign(
     timeouts: pa.Table | None,
     recoveries: pa.Table | None = None,
     segments: pa.Table | None = None,
+    flows: pa.Table | None = None,
 ) -> tuple[Array, Array]:
     """The category of each interval, as an index into `CATEGORIES`, and how much of it is `queue` instead, ns.
 
@@ -66,7 +67,8 @@ def assign(
     in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown` (but see
     `_still_open`). Recovery after a spurious timeout that repaired something lost meanwhile stays `loss_recovery`.
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
-    after it (`QUEUE_NS`), is `queue`. Slow start as fast as the flow ever filled the path is `path`.
+    after it (`QUEUE_NS`), is `queue`; with `flows`, so are round trips above the minimum while another connection of the
+    same hosts keeps the path full. Slow start as fast as the flow ever filled the path is `path`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -103,7 +105,11 @@ def assign(
     queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
         path = categories == CATEGORIES.index("path")
-        mine = np.flatnonzero(path & late & ~full & _queued(intervals, directions, rtt))
+        others = _queued(intervals, directions, rtt)
+        if flows is not None and full.any():
+            # What does not fill the path itself waits behind what does.
+            others |= 2 * shared_path.full_ns(intervals, flows, full) > _lengths(intervals)
+        mine = np.flatnonzero(path & late & ~full & others)
         length = _lengths(intervals)[mine]
         # Of each round trip the least one is the path's own.
         queued[mine] = (length * (1 - minimum[mine] / rtt[mine])).astype(np.int64)

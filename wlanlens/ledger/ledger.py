@@ -29,6 +29,9 @@ ALONE = ("frames", "exchanges")
 #: Categories in which a sender waits for its receiver where that delays an ACK.
 BLOCKED = ("receiver_window", "slow_start", "path")
 
+#: Delay above a least round trip that is not a queue's, where captures show it.
+DELAYS = ("delayed_ack", "air_retries", "air_others")
+
 #: What the ledger's words mean, for people.
 PLAIN = {
     "handshake": "opening the connection",
@@ -64,11 +67,11 @@ class LedgerError(WlanlensError):
 def build(held: Mapping[str, pa.Table]) -> pa.Table:
     """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
     # A mapping may read a table when it is asked for: `get` would hide a KeyError in that.
-    timeouts, recoveries, segments = (
+    timeouts, recoveries, segments, flows = (
         held[name] if name in held else None  # noqa: SIM401
-        for name in ("timeouts", "recoveries", "segments")
+        for name in ("timeouts", "recoveries", "segments", "flows")
     )
-    return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held), segments)
+    return from_intervals(held["intervals"], timeouts, held, recoveries, one_sided(held), segments, flows)
 
 
 def one_sided(held: Mapping[str, pa.Table]) -> set[tuple[str, int]]:
@@ -90,6 +93,7 @@ def from_intervals(
     recoveries: pa.Table | None = None,
     unanswered: Collection[tuple[str, int]] = (),
     segments: pa.Table | None = None,
+    flows: pa.Table | None = None,
 ) -> pa.Table:
     """The ledger of a table `intervals`; adjacent intervals of one category become one.
 
@@ -99,6 +103,8 @@ def from_intervals(
         Tables of the trace; without the last two no recovery counts as spurious.
     segments
         Which retransmissions were needed; without them, none in a recovery after a spurious timeout.
+    flows
+        The hosts of each connection: connections of the same two share a path.
     below
         The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets. Or those of
         `ALONE`: a window limits nothing while the air is full of the connection.
@@ -120,7 +126,7 @@ def from_intervals(
     back: Array = coded(intervals.column("direction"), _DIRECTIONS)
     start: Array = filled(intervals.column("t_start_ns"))
     end: Array = filled(intervals.column("t_end_ns"))
-    category, queued = classify.assign(intervals, timeouts, recoveries, segments)
+    category, queued = classify.assign(intervals, timeouts, recoveries, segments, flows)
     limited: Array = classify.limited(intervals)
 
     if unanswered:
@@ -134,10 +140,7 @@ def from_intervals(
     category, queued, limited = category[order], queued[order], limited[order]
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
-    if queued.any():
-        row, start, end, category = _with_queue(start, end, category, queued)
-        who, flow, back, limited = who[row], flow[row], back[row], limited[row]
-        same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
+    origin = np.arange(len(who))
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         delays = ReceiverDelays(below["links"])
         if delays:
@@ -146,14 +149,17 @@ def from_intervals(
             row, start, end, category = delays.cut(
                 flow, back, start, end, category, blocked, CATEGORIES.index("delayed_ack")
             )
-            who, flow, back, limited = who[row], flow[row], back[row], limited[row]
+            who, flow, back, limited, origin = who[row], flow[row], back[row], limited[row], origin[row]
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
         air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
         row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
     else:
         row = np.arange(len(who))
-    who, flow, back = who[row], flow[row], back[row]
+    who, flow, back, origin = who[row], flow[row], back[row], origin[row]
+    if queued.any():
+        row, start, end, category = _with_queue(origin, start, end, category, queued)
+        who, flow, back = who[row], flow[row], back[row]
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
 
     first = np.concatenate(([True], ~(same & (category[1:] == category[:-1]))))
@@ -184,13 +190,25 @@ def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, e
     return out
 
 
-def _with_queue(start: Array, end: Array, category: Array, queued: Array) -> tuple[Array, Array, Array, Array]:
-    """Intervals with their queueing delay as one interval at their end; of each the row it comes from, start, end and category."""
-    row = np.repeat(np.arange(len(start)), 1 + (queued > 0))
+def _with_queue(
+    origin: Array, start: Array, end: Array, category: Array, queued: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Intervals with the queueing delay of what they come from, `origin`, at the end of its time on the path; of each the row it comes
+    from, start, end and category. Other delay that the links showed is not the queue's.
+    """
+    path, length = category == CATEGORIES.index("path"), end - start
+    other = np.isin(category, [CATEGORIES.index(name) for name in DELAYS])
+    left = queued - np.bincount(origin[other], length[other], len(queued)).astype(np.int64)
+    # Time on the path from each interval to the end of what it comes from.
+    before = np.concatenate(([0], np.cumsum(np.where(path, length, 0))))
+    last = np.searchsorted(origin, origin, side="right")
+    mine = np.where(path, np.clip(left[origin] - (before[last] - before[1:]), 0, length), 0)
+    row = np.repeat(np.arange(len(start)), 1 + (mine > 0))
     second: Array = np.concatenate(([False], row[1:] == row[:-1]))
-    border = end - queued
+    border = end - mine
     begins, ends = np.where(second, border[row], start[row]), np.where(second, end[row], border[row])
-    return row, begins, ends, np.where(second, CATEGORIES.index("queue"), category[row])
+    some = begins < ends
+    return row[some], begins[some], ends[some], np.where(second, CATEGORIES.index("queue"), category[row])[some]
 
 
 def repaired(intervals: pa.Table) -> tuple[pa.Table, int]:

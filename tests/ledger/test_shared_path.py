@@ -1,0 +1,59 @@
+"""What waits behind another connection of the same two hosts is queueing delay, however even it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rows import intervals, table
+from wlanlens.ledger import ledger
+
+S = 10**9
+
+
+def flow(number: int, src: str, dst: str) -> list[dict[str, Any]]:
+    return [
+        {"flow": number, "direction": "a2b", "ip_src": src, "ip_dst": dst},
+        {"flow": number, "direction": "b2a", "ip_src": dst, "ip_dst": src},
+    ]
+
+
+def entered(
+    other: list[tuple[str, int]], hosts: tuple[str, str] = ("a", "b"), *, rtt_ms: int = 250
+) -> dict[str, float]:
+    """Shares of the second of life of a connection from a to b, beside another one in these states."""
+    rows = [*intervals(other, flow=0), *intervals([("transfer", S)], flow=1)]
+    rows[-1] |= {"rtt_ns": rtt_ms * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": 1000}
+    flows = table("flows", [*flow(0, *hosts), *flow(1, "a", "b")])
+    made = ledger.from_intervals(table("intervals", rows), flows=flows).to_pylist()
+    return {row["category"]: (row["t_end_ns"] - row["t_start_ns"]) / S for row in made if row["flow"] == 1}
+
+
+def test_behind_another_connection_all_above_the_least_round_trip_is_queueing_delay() -> None:
+    assert entered([("full_path", S)]) == pytest.approx({"path": 0.08, "queue": 0.92})
+    # ACKs wait behind data of the other direction.
+    assert entered([("full_path", S)], ("b", "a")) == pytest.approx({"path": 0.08, "queue": 0.92})
+    assert entered([("idle", S // 4), ("full_path", S)]) == pytest.approx({"path": 0.08, "queue": 0.92})
+
+
+@pytest.mark.parametrize(
+    ("other", "hosts", "rtt_ms"),
+    [
+        ([("transfer", S)], ("a", "b"), 250),
+        # To another host, over another path as far as the capture tells.
+        ([("full_path", S)], ("a", "c"), 250),
+        ([("full_path", S // 4), ("idle", S)], ("a", "b"), 250),
+        # A queue no longer than that keeps the path full while windows are halved.
+        ([("full_path", S)], ("a", "b"), 200),
+    ],
+)
+def test_what_does_not_wait_behind_it_is_the_paths(other: Any, hosts: tuple[str, str], rtt_ms: int) -> None:
+    assert entered(other, hosts, rtt_ms=rtt_ms) == {"path": 1.0}
+
+
+def test_a_connection_that_fills_the_path_itself_has_no_queueing_delay() -> None:
+    rows = [*intervals([("full_path", S)], flow=0), *intervals([("full_path", S)], flow=1)]
+    flows = table("flows", [*flow(0, "a", "b"), *flow(1, "a", "b")])
+    made = ledger.from_intervals(table("intervals", rows), flows=flows)
+    assert ledger.totals(made) == {"path": 2 * S}
