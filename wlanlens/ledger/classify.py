@@ -39,8 +39,11 @@ LIMITED = ("window_limited", "slow_start", "delayed_ack")
 
 #: A path that idles for no larger share of the time is the limit: a larger window would gain no more than that.
 BUSY_SHARE = 0.1
-#: Half of the bytes take no larger share of a full window's time on a path that they keep busy: round trips are never quite alike.
-HALF_SHARE = 0.75
+#: A part of the bytes takes no more of a full window's time on a path that they keep busy than this many times that part, and half of
+#: this at least: round trips are never quite alike, and shorter ones are mostly the path's own delay.
+PART_SLACK = 1.5
+#: A larger part takes nearly as long as the whole anyway.
+LARGEST_PART = 0.6
 #: No timer of a delayed ACK is shorter: half of Linux's 40 ms, and some more.
 DELAYED_ACK_NS = 25_000_000
 
@@ -137,13 +140,15 @@ def _evenly_paced(intervals: pa.Table, directions: _Directions, limited: Array, 
 def _keeps_busy(intervals: pa.Table, directions: _Directions, minimum: Array) -> Array:
     """Intervals in which a full window took so much longer than the shortest round trip that the path needed nearly all of the time to
     pass it: a larger one would be no faster. One that took as long as a delayed ACK may have waited for that, and so may one that
-    took no longer than half of its bytes: a path passes those in half of the time."""
+    took as long as a part of its bytes: a path passes those in a part of the time."""
     rtt, acked, window = (integers(intervals.column(name), -1) for name in ("rtt_ns", "acked_bytes", "window_bytes"))
     over = rtt - minimum
-    half = (rtt > 0) & (acked > 0) & (2 * acked <= window)
-    none = np.iinfo(np.int64).max
-    least = directions.reduce(np.where(half, over, none), np.minimum)
-    grows = (least == none) | (least <= HALF_SHARE * over)
+    known = (rtt > 0) & (acked > 0) & (window > 0)
+    # Of each round trip.
+    share = acked * np.minimum(rtt / np.maximum(_lengths(intervals), 1), 1) / np.maximum(window, 1)
+    whole = over / np.maximum(PART_SLACK * share, PART_SLACK / 2)
+    least = directions.reduce(np.where(known & (share <= LARGEST_PART), whole, np.inf), np.minimum)
+    grows = np.isinf(least) | (least <= over)
     return np.asarray((minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (over < DELAYED_ACK_NS) & grows)
 
 

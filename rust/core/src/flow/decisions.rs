@@ -196,7 +196,7 @@ impl SenderState {
             let reported = p.sack_ok && self.reports == Some(true) && !self.reports_late;
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if !reported && (self.reorders || self.acks_overtake) => {
+                Some(false) if !reported && !p.stands && (self.reorders || self.acks_overtake) => {
                     (p.verdict, p.by) = (None, None);
                 }
                 _ => {}

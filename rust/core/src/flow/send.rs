@@ -10,6 +10,9 @@ use crate::limits;
 use crate::packet::{Packet, Tcp};
 
 const MS: i64 = 1_000_000;
+/// A hole shows after a round trip, and nothing is overtaken by more than another one (RFC 8985 section 6.2: the reordering window is no
+/// longer); twice that, as round trips differ.
+const REORDERING_TRIPS: i64 = 4;
 
 /// A transmitted segment, by the sequence numbers it occupies.
 #[derive(Debug, Clone, Copy)]
@@ -340,7 +343,9 @@ impl SenderState {
 
     /// The entry of a retransmission among the undecided ones.
     pub fn pending_of(&self, s: &Sent, o: &SentOutcome, row: u64, timeout: Option<u64>, recovery: u64) -> Pending {
-        let first_tsval = self.scoreboard.range(s.start, s.end).next().map_or(0, |r| r.tsval_first);
+        let first = self.scoreboard.range(s.start, s.end).next();
+        let first_tsval = first.as_ref().map_or(0, |r| r.tsval_first);
+        let open_for = first.map_or(0, |r| s.t - r.t_first);
         Pending {
             start: s.start,
             end: s.end,
@@ -351,6 +356,7 @@ impl SenderState {
             recovery,
             timeout,
             hole: o.hole || (o.lost_before_tap && self.near_receiver),
+            stands: o.hole && self.timer.srtt().is_some_and(|trip| open_for >= REORDERING_TRIPS * trip),
             flight_many: self.flight() >= 2 * self.mss(),
             sent_end: self.end,
             only_until: self.same_tick_from(s, s.tsval),

@@ -16,6 +16,8 @@ pub struct SlowStart {
     mark: i64,
     round: i64,
     before: i64,
+    /// When the round trip before began.
+    began: i64,
     /// ACKs that came together, the bytes that they covered, and the end of what had been sent before.
     acks: (u32, i64, i64),
 }
@@ -81,7 +83,8 @@ impl SlowStart {
             self.over = before >= 4 * o.mss && self.most < before + 2 * o.mss;
             self.earlier = (o.t, self.most);
         }
-        self.over |= !grows && self.grown.is_some_and(|grown| (o.t - grown) / 2 > trip);
+        // One that waits for a delayed ACK takes longer and ends it not.
+        self.over |= !grows && self.grown.is_some_and(|grown| grown < self.began && (o.t - grown) / 2 > trip);
     }
 
     /// Something was repaired in this round trip: what was outstanding then is not the window.
@@ -91,6 +94,7 @@ impl SlowStart {
 
     fn next_round(&mut self, o: &Outstanding, una: i64) {
         self.before = if self.repairs(o) { 0 } else { self.round };
+        self.began = self.since;
         (self.since, self.una, self.mark, self.round) = (o.t, una, o.end, o.bytes);
     }
 }

@@ -18,6 +18,8 @@ pub struct Pending {
     pub timeout: Option<u64>,
     /// An ACK had shown that the receiver lacked these bytes but had later ones.
     pub hole: bool,
+    /// For so long that it was lost, and not overtaken.
+    pub stands: bool,
     /// More than one full segment was outstanding, so a delayed ACK cannot be the reason.
     pub flight_many: bool,
     /// Highest sequence number sent when it was sent: an ACK above it is later than any ACK of it.

@@ -232,3 +232,23 @@ fn an_ack_after_two_copies_does_not_show_which_one_filled_the_hole() {
     s.ack(473.0, 8);
     assert_eq!(s.run().resends()[2], ("go_back_n", None));
 }
+
+#[test]
+fn a_hole_that_stands_for_round_trips_is_a_loss_also_where_packets_overtake_each_other() {
+    // The duplicate ACKs come after a round trip, or after four.
+    for (shown, needed) in [(81.0, None), (148.0, Some(false))] {
+        let mut s = Script::new(true);
+        s.flight(30.0, 0..3);
+        s.ack(51.0, 3);
+        s.ack(51.1, 2);
+        s.flight(60.0, 3..12);
+        for n in 5..12 {
+            s.sack(shown + 0.1 * f64::from(n), 3, 4, n);
+        }
+        s.data(shown + 1.3, 3);
+        s.ack(shown + 22.3, 12);
+        s.data(shown + 23.0, 12);
+        s.ack(shown + 44.0, 13);
+        assert_eq!(s.run().resends(), [("fast", needed)]);
+    }
+}

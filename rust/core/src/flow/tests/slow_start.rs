@@ -68,3 +68,21 @@ fn a_timer_that_may_be_a_probes_ends_no_slow_start() {
     assert!(after_a_timer(&[2, 4, 8, 16]) >= 75);
     assert!(after_a_timer(&[2; 40]) < 440);
 }
+
+#[test]
+fn an_ack_that_its_receiver_delays_does_not_end_it() {
+    // The first segment of a window of one: its ACK comes after two round trips and more.
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(93.0, 1);
+    let (mut t, mut next) = (93.1, 1);
+    for flight in [2, 4, 8] {
+        s.flight(t, next..next + flight);
+        next += flight;
+        t += 21.0;
+        s.ack(t - 0.1, next);
+    }
+    s.flight(t, next..next + 16);
+    let t = s.run();
+    assert!(t.time_in("slow_start") >= 60 * MS, "{:?}", t.intervals());
+}
