@@ -205,7 +205,7 @@ pub struct SenderState {
     pub fills_path: bool,
     /// What is outstanding may fill the path: the answers to it show that.
     pub may_fill_path: bool,
-    /// The latest round trips found a queue; the latest one found one.
+    /// The latest round trips found a queue that takes nearly all of their time; the latest one took half as long again as the least one.
     pub queued: bool,
     pub late: bool,
     /// When the latest retransmissions were sent that no ACK has shown to have arrived.

@@ -13,6 +13,8 @@ const MS: i64 = 1_000_000;
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 /// The rate of a link falls by some times, as that of 802.11 does from 54 to 11 Mb/s, and it passes its data all the same.
 const STILL_WINDOWS: i64 = 4;
+/// A path that idles for no larger part of the time is the limit: a larger window would gain no more than that.
+const IDLE_PART: i64 = 10;
 /// A SYN and a SYN+ACK have two headers of IPv4 and TCP at least.
 const HANDSHAKE_BYTES: i64 = 80;
 
@@ -167,6 +169,12 @@ impl SenderState {
         latest.is_some_and(|t| matches!(t.kind, None | Some(TimeoutKind::Undecided)))
     }
 
+    /// By how much longer the least round trip of data is than that of a SYN, on a slow line.
+    fn own_time(&self) -> i64 {
+        let pace = self.ns_per_kib.filter(|_| self.rtt_least_small && self.view.is_none());
+        pace.map_or(0, |pace| own_delay(pace, self.segment))
+    }
+
     /// An ACK at the sender's tap: has the path data of it?
     #[inline]
     pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
@@ -225,10 +233,12 @@ impl SenderState {
         // Two round trips in a row: one late ACK may be a delayed one.
         let late = t - sent - floor > floor / 2;
         // The head leaves as much later as it was sent, or as the path passes what is ahead. Two round trips are never quite alike.
-        let on_way = |head: i64| t - head <= floor + floor / 4 - pace.min(head - sent).clamp(0, floor);
+        let slack = self.own_time().max(floor / 4);
+        let on_way = |head: i64| t - head <= floor + slack - pace.min(head - sent).clamp(0, floor);
         let empty = head.is_none_or(on_way);
-        // A queue that holds none of its data is that of other flows.
-        (self.queued, self.late) = (late && self.late && !empty, late);
+        // Data or its ACK is in the queue nearly all the time. A queue that holds none of its data is that of other flows.
+        let busy = floor <= (t - sent) / IDLE_PART;
+        (self.queued, self.late) = (late && self.late && busy && !empty, late);
         if empty {
             (self.path_empty_at, self.path_answered_at, self.fills_path) = (t, None, false);
             self.path_queued_from = None;
