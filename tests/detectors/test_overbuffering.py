@@ -108,6 +108,15 @@ def test_no_finding_when_the_delay_does_not_follow_the_flight() -> None:
     assert run(CODE, trace(segments=in_turn())) == ([], [])
 
 
+def test_acks_that_a_receiver_delays_are_no_queue() -> None:
+    # Each answers a window 245 ms after the one before: nothing that was ahead of it drained meanwhile.
+    for gap_ms, count in ((200, 0), (20, 1)):
+        rows = [data(1, 0, 1, 600_000), *(ack(2 * i, 5 * i, 1 + 300 * i, rtt_ns=20 * MS) for i in range(1, 26))]
+        for i in range(1, 4000 // gap_ms):
+            rows.append(ack(60 + 2 * i, 125 + gap_ms * i, 7501 + 150 * gap_ms * i, rtt_ns=245 * MS))
+        assert len(run(CODE, trace(segments=rows))[0]) == count
+
+
 def test_no_finding_below_the_limits() -> None:
     assert run(CODE, trace(segments=stood(150))) == ([], [])
 

@@ -23,6 +23,7 @@ from wlanlens.detection.toolkit import (
     key_groups,
     moment,
     round_trip_samples,
+    silence_before_ns,
 )
 from wlanlens.registry import detector
 
@@ -46,7 +47,7 @@ def _phrase(finding: Finding) -> str:
         "Device with the queue (usually access point or modem): active queue management (fq_codel, CAKE) or a "
         "limit of some tens of milliseconds. If it cannot be changed: shape the traffic to 90 % of the "
         "bottleneck's rate before it. Sender: BBR, or a smaller receive window, keeps the queue short.",
-        "capture again: the round trip stays near its minimum while the transfer runs.",
+        "capture again: round trips stay near their minimum.",
     ),
 )
 def overbuffering(
@@ -60,6 +61,8 @@ def overbuffering(
     min_flow_bytes: int = 64 * 1024,
     min_timestamps_count: int = 8,
     tick_error_share: float = 0.3,
+    max_silence_share: float = 0.75,
+    max_ack_delay_ms: float = 500.0,
 ) -> Iterator[Finding | Undecided]:
     """The flow filled an oversized buffer, and its queueing delay lengthened the round trip.
 
@@ -67,12 +70,12 @@ def overbuffering(
     -------------
     Flows whose round-trip time grows with their flight far above its minimum: queueing delay at the bottleneck. A finding lasts
     from the first to the last ACK of data delayed so long; no tap shows when the queue itself grew and drained. The
-    cost is the share of each round trip that was queueing delay, summed over that time: every answer, every recovery and
-    every other flow in the queue waited that much longer. The bytes queued are that delay times the rate.
+    cost is the share of each round trip that was queueing delay, summed over that time: all
+    that was in the queue waited that much longer. The bytes queued are that delay times the rate.
 
     Why it happens
     --------------
-    A buffer holds more than the path needs (bandwidth times minimum round-trip time), and TCP fills any buffer before it
+    A buffer holds more than the path needs (bandwidth times minimum round trip), and TCP fills any buffer before it
     slows down. The timeout grows with the round trip, so a loss at the end of such a flow costs seconds.
 
     How it decides
@@ -86,8 +89,10 @@ def overbuffering(
     `min_correlation_ratio`: of round-trip time and the flow's bytes in flight when the segment was sent, so that the
     delay is its own; 0.5 is far above chance for dozens of samples.
     `min_samples_count`: with fewer, a correlation of 0.5 is no surprise by chance.
-    `max_samples`: evenly spread samples for the correlation, enough for three digits.
+    `max_samples`: evenly spread for the correlation, enough for three digits.
     `min_flow_bytes`: a smaller flow is no more than a first window.
+    `max_silence_share`, `max_ack_delay_ms`: a queue delivers what is ahead meanwhile. An ACK after a silence of more of its delay was
+    kept by a receiver's timer, which is no longer (RFC 1122 section 4.2.3.2).
     `min_timestamps_count`, `tick_error_share`: the receiver's timestamps show on which direction the delay arose where there are
     this many and one tick in use fits: by it no ACK is on its path for longer than the round trip was above its least, but for
     this share of the usual delay.
@@ -111,13 +116,13 @@ def overbuffering(
         yield facts.undecided(
             CODE,
             at_receiver,
-            "The tap is at the receiver: the queue is before it and is not part of the round trips there.",
+            "The tap is at the receiver: the queue is before it, and no part of round trips there.",
         )
     # No queueing delay is longer than its round trip.
     if facts.largest("segments", "rtt_ns") < min_delay_ms * 1e6:
         return
     samples = facts.cached(round_trip_samples)
-    # A window of a long capture has no rows of its flows: the ACKs show how much was sent, and the tap's place is unknown.
+    # A window of a long capture has no rows of its flows: ACKs show how much was sent, and the tap is unknown.
     first, length = key_groups(samples.key)
     if not len(first):
         return
@@ -130,8 +135,10 @@ def overbuffering(
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
     delay = rtt - empty_path_ns(facts, samples, first, length)
-    queued = (delay >= int(min_delay_ms * 1e6)) & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
-    counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
+    silent = silence_before_ns(samples, first)
+    delayed = (silent > max_silence_share * delay) & (silent <= max_ack_delay_ms * 1e6)
+    queued = (delay >= int(min_delay_ms * 1e6)) & ~delayed & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
+    counted_ns = np.where(queued, np.clip(silent, 0, rtt), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
     found: list[_Case] = []
@@ -160,16 +167,9 @@ def overbuffering(
 
 
 def _beside(mask: Array, key: Array) -> Array:
-    """Whether the row before or after each, of the same key, is in the mask."""
+    """Whether the row before or after each, of its key, is in the mask."""
     same = key[1:] == key[:-1]
     return np.asarray(np.append(False, mask[:-1] & same) | np.append(mask[1:] & same, False))
-
-
-def _time_of_samples(samples: Rows, first: Array) -> Array:
-    """Time that each sample counts for, ns: since the one before, at most the round trip itself."""
-    since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
-    since[first] = samples["rtt_ns"][first]
-    return np.clip(since, 0, samples["rtt_ns"])
 
 
 def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) -> float | None:
