@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, filled
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ def full_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
         of_path = path == number
         mine = of_path & ~full
         if number >= 0 and mine.any():
-            spans = _joined(start[of_path & full], end[of_path & full])
-            out[mine] = _before(spans, end[mine]) - _before(spans, start[mine])
+            spans = Spans.of(start[of_path & full], end[of_path & full])
+            out[mine] = spans.before(end[mine]) - spans.before(start[mine])
     return out
 
 
@@ -37,20 +38,3 @@ def _paths(flow: Array, flows: pa.Table) -> Array:
         if number < len(of_flow):
             of_flow[number] = numbers.setdefault(tuple(sorted(hosts)), len(numbers))
     return np.asarray(of_flow[flow])
-
-
-def _joined(start: Array, end: Array) -> tuple[Array, Array]:
-    """Spans that do not overlap, in order."""
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    new = np.concatenate(([True], start[1:] > end[:-1]))
-    return start[new], end[np.concatenate((new[1:], [True]))]
-
-
-def _before(spans: tuple[Array, Array], at: Array) -> Array:
-    """How much of the time before each moment the spans cover."""
-    start, end = spans
-    spent = np.concatenate(([0], np.cumsum(end - start)))
-    last = np.searchsorted(start, at, side="right") - 1
-    known = np.maximum(last, 0)
-    return np.where(last < 0, 0, spent[known] + np.minimum(at, end[known]) - start[known])
