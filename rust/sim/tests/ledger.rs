@@ -215,3 +215,19 @@ fn a_syn_acks_timer_delays_nobody_who_has_its_answer_under_way() {
     assert_eq!((rows[0].category, rows[1].category), (Category::RtoWait, Category::Handshake), "{rows:?}");
     assert_eq!((rows[0].end / MS, rows[1].end / MS), (1000, 2400));
 }
+
+#[test]
+fn a_timer_that_expires_while_the_data_is_in_its_hosts_queue_costs_nothing() {
+    // Forty connections of one station, each with ten segments: its queue holds them for longer than a first timer.
+    let mut w = air();
+    w["duration_s"] = json!(1.0);
+    w["nodes"][0]["queue_packets"] = json!(1000);
+    w["cell"]["stations"][0]["rate_control"]["rate_mbps"] = json!(2.0);
+    let flow = w["flows"][0].clone();
+    w["flows"] = json!(vec![flow; 40]);
+    let t = run(w);
+    let last = t.ledger_rows().into_iter().filter(|r| r.flow == 39 && !r.reverse).collect::<Vec<_>>();
+    assert!(t.events.iter().any(|e| e.flow == 39 && e.what == "timeout"), "{last:?}");
+    assert_eq!(all_of(&last, &[Category::RtoWait, Category::SpuriousRecovery, Category::SlowStart]), 0.0, "{last:?}");
+    assert!(spent(&last, Category::AirOthers) > 0.5, "{last:?}");
+}

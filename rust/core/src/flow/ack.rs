@@ -187,6 +187,10 @@ impl SenderState {
                 self.note_gap_above(a);
             }
             self.answered = false;
+            if let Some(at) = self.last_advance {
+                let spaced = (a.t - at).saturating_mul(1024) / o.acked.max(1);
+                self.least_spaced = Some(self.least_spaced.map_or(spaced, |least| least.min(spaced)));
+            }
             (self.last_advance, self.last_advance_packet) = (Some(a.t), a.packet);
             self.last_ack = Some(a.t);
             if self.probe.as_ref().is_some_and(|p| p.end <= a.ack) {

@@ -42,7 +42,7 @@ impl Connection {
             h.opening(t, tcp.flags & flags::ACK != 0, tcp.timestamps);
         } else if !self.handshake_done {
             if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
-                h.ack = Some(t);
+                h.done(t, tcp.timestamps);
                 // The time between two SYN+ACKs is a timer, not a path.
                 let whole = h.parts().filter(|_| at_once).map(|(to_b, to_a)| to_b.saturating_add(to_a));
                 for sender in &mut self.senders {
@@ -144,9 +144,7 @@ impl Connection {
             }
             let opened = match answered {
                 Some(at) if done - at > rest_ns && (t - at < LEAST_TIMEOUT_NS || out.busy.delays(at, t)) => {
-                    let expired = done - at > sender.longest_timeout().max(3 * (at - self.start));
-                    let state = if expired { State::RtoWait } else { State::SlowStart };
-                    Some((at, if t - done <= rest_ns { t } else { done }, state))
+                    Some((at, if t - done <= rest_ns { t } else { done }, State::SlowStart))
                 }
                 Some(at) if sender.at_host && done - at >= LEAST_TIMEOUT_NS => Some((at, done, State::Undecided)),
                 _ => None,
@@ -166,7 +164,8 @@ impl Connection {
             let unknown = silent && opened.is_none() && repeated.is_none();
             let state = if unknown { State::Undecided } else { State::Handshake };
             timeline.pass(piece(opened.map_or(done, |o| o.0), state));
-            if at_tap && !reverse {
+            // The answer to the first of several SYNs says nothing of the time since the last.
+            if at_tap && !reverse && (timers.is_none() || !self.handshake.first_answered) {
                 timeline.doubt_answer();
             }
             if let Some((_, end, state)) = opened {

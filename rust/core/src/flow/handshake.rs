@@ -1,6 +1,11 @@
 //! The times of the handshake, from which the tap's position follows.
 
+use super::intervals::TICK_NS;
 use super::sender_state::SenderState;
+
+/// Ticks of a timestamp clock that show when an ACK was made: two clocks of whole ticks differ by up to two, and no clock in use that is
+/// slower than 1000 Hz shows as many in the same time (Linux: 1000, 300, 250 or 100 Hz).
+const STAMP_TICKS: i64 = 8;
 
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
@@ -9,8 +14,9 @@ pub struct Handshake {
     expiries: [Option<(i64, i64)>; 2],
     /// SYNs, less SYN+ACKs.
     unanswered: i32,
-    /// The TSval of the first SYN, and whether the first SYN+ACK echoes it.
+    /// The TSval of the first SYN, and whether the first SYN+ACK echoes it; the TSval of the last SYN before that.
     first_stamp: Option<u32>,
+    stamp: Option<u32>,
     pub first_answered: bool,
     /// The last SYN before the first SYN+ACK, and that one.
     pub syn: Option<i64>,
@@ -18,12 +24,14 @@ pub struct Handshake {
     /// The last SYN+ACK, and the ACK that ends the handshake.
     pub synack: Option<i64>,
     pub ack: Option<i64>,
+    /// When that was made, if by its timestamp its sender is near the tap and a queue kept it.
+    made: Option<i64>,
 }
 
 impl Handshake {
     /// The two parts of the round trip, split at the tap: SYN to SYN+ACK, SYN+ACK to ACK.
     pub fn parts(&self) -> Option<(i64, i64)> {
-        Some((self.answered? - self.syn?, self.ack? - self.synack?))
+        Some((self.answered? - self.syn?, self.made.or(self.ack)? - self.synack?))
     }
 
     /// From the tap to the sender and back, at most: of several SYN+ACKs the first may be the one that the ACK answers.
@@ -31,7 +39,7 @@ impl Handshake {
         if passive {
             Some(self.answered? - self.syn?)
         } else {
-            Some(self.ack? - self.answered?)
+            Some(self.made.or(self.ack)? - self.answered?)
         }
     }
 
@@ -46,6 +54,17 @@ impl Handshake {
     /// When the SYN+ACK's timer last expired.
     pub fn last_answer_timer(&self) -> Option<i64> {
         self.expiries[1].map(|e| e.1)
+    }
+
+    /// The ACK that ends the handshake. By a clock of 1000 Hz that both its SYN and this read, it was made when the SYN+ACK passed: no path
+    /// is between, and what passes later waited in the queue of its host.
+    pub fn done(&mut self, t: i64, timestamps: Option<(u32, u32)>) {
+        self.ack = Some(t);
+        let (Some((stamp, _)), Some(before), Some(syn)) = (timestamps, self.stamp, self.syn) else { return };
+        let ticks = i64::from(stamp.wrapping_sub(before));
+        let answer = self.answered.filter(|_| self.answered == self.synack && ticks >= STAMP_TICKS);
+        self.made =
+            answer.filter(|at| (syn + ticks * TICK_NS - at).abs() <= 2 * TICK_NS && t - at > STAMP_TICKS * TICK_NS);
     }
 
     /// A SYN, or a SYN+ACK. Each SYN is answered once: more SYN+ACKs are the timer's.
@@ -63,7 +82,7 @@ impl Handshake {
             *expiries = Some((expiries.map_or(t, |e| e.0), t));
         }
         match (ack, self.ack, self.answered) {
-            (false, None, None) => self.syn = Some(t),
+            (false, None, None) => (self.syn, self.stamp) = (Some(t), timestamps.map(|(stamp, _)| stamp)),
             (true, None, _) => (self.answered, self.synack) = (self.answered.or(Some(t)), Some(t)),
             // It is answered, or over: its times stay.
             _ => {}

@@ -83,6 +83,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// A timer of Linux is late by no more than this part: its wheel has 64 places at each level.
 const TIMER_PART: i64 = 64;
 
+/// Parts of a round trip that are told apart: more than the ACKs by which a pace is known (ledger/pace.py, `PACED_ACKS`).
+const PARTS: i64 = 8;
+
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
 
@@ -141,9 +144,8 @@ impl Timeline {
         }
         // The beginning of a long pause counted with the state before it.
         let begins = idle && !rests && self.open.last().is_some_and(|p| p.state != State::Idle);
-        let apart = |p: &Piece| self.away && p.state == State::WindowLimited && p.acked > 0 && piece.end > piece.start;
         match self.open.last_mut() {
-            Some(p) if p.state == piece.state && p.timeout == piece.timeout && !apart(p) => p.merge(&piece),
+            Some(p) if p.goes_on(&piece, self.away) => p.merge(&piece),
             _ => self.open.push(piece),
         }
         if begins && since < piece.start {
@@ -228,20 +230,13 @@ impl Timeline {
         }
     }
 
-    /// Its data waited in a queue before the tap for longer than its timer takes: that expired meanwhile.
-    pub fn waited_for_timer(&mut self, since: i64) {
-        for state in LIMITED.into_iter().chain([State::FullPath]) {
-            self.rename(since, state, State::RtoWait);
-        }
-    }
-
     /// What was `from` since a time is `to`.
     fn rename(&mut self, since: i64, from: State, to: State) {
         let Some(first) = self.open.iter().find(|p| p.state == from && p.end > since) else { return };
         let after = self.counts_between(since, first.end);
         let open = std::mem::take(&mut self.open);
         let mut push = |p: Piece| match self.open.last_mut() {
-            Some(before) if before.state == p.state && before.timeout == p.timeout => before.merge(&p),
+            Some(before) if before.goes_on(&p, self.away) => before.merge(&p),
             _ => self.open.push(p),
         };
         for mut p in open {
@@ -460,6 +455,14 @@ impl Piece {
         (self.rtt_sum, self.rtt_count) = (after.rtt_sum, after.rtt_count);
         self.flight = after.flight;
         before
+    }
+
+    /// Whether the next piece is more of the same. Whether a window kept the path busy shows in the pauses between ACKs, within a round
+    /// trip or, `away` from the sender, wherever.
+    fn goes_on(&self, next: &Piece, away: bool) -> bool {
+        let part = (self.end - self.start).saturating_mul(PARTS * self.rtt_count) >= self.rtt_sum;
+        let paced = self.state == State::WindowLimited && self.acked > 0 && next.end > next.start;
+        self.state == next.state && self.timeout == next.timeout && !(paced && (away || part))
     }
 
     fn merge(&mut self, later: &Piece) {

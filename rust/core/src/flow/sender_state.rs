@@ -262,6 +262,8 @@ pub struct SenderState {
     /// When the latest ACK of new data came, and which it was.
     pub last_advance: Option<i64>,
     pub last_advance_packet: u64,
+    /// The least time from one such ACK to the next for 1024 bytes that it acknowledges, ns.
+    pub least_spaced: Option<i64>,
     pub sacked_bytes: i64,
     pub expired_at: i64,
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).

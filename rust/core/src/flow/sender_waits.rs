@@ -66,18 +66,10 @@ impl SenderState {
         if s.start != self.una || written.is_some() {
             return;
         }
-        if s.t - asked > self.longest_timeout() {
-            timeline.waited_for_timer(asked);
-        }
         let shared = !busy.has_no_pause(asked) && busy.had_it(asked, s.t);
         if shared || self.released_small(s) {
             timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
         }
-    }
-
-    /// No timer of data that is sent now is longer: of the standard, or of Linux for what it measured (RFC 6298 section 2).
-    pub fn longest_timeout(&self) -> i64 {
-        self.rto().unwrap_or(0).max(SYN_TIMEOUT_NS)
     }
 
     /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in

@@ -169,10 +169,11 @@ impl SenderState {
         latest.is_some_and(|t| matches!(t.kind, None | Some(TimeoutKind::Undecided)))
     }
 
-    /// By how much longer the least round trip of data is than that of a SYN, on a slow line.
+    /// By how much longer the least round trip of data is than that of a SYN, on a slow line. Where each round trip has a queue, the
+    /// ACKs that follow one another show how fast the line is.
     fn own_time(&self) -> i64 {
         let pace = self.ns_per_kib.filter(|_| self.rtt_least_small && self.view.is_none());
-        pace.map_or(0, |pace| own_delay(pace, self.segment))
+        pace.map_or(0, |pace| own_delay(pace.min(self.least_spaced.unwrap_or(pace)), self.segment))
     }
 
     /// An ACK at the sender's tap: has the path data of it?

@@ -54,9 +54,31 @@ fn data_waits_in_a_queue_while_the_interface_sends_without_a_pause() {
 }
 
 #[test]
-fn data_that_waits_for_longer_than_its_timer_takes_waits_for_that() {
+fn data_that_waits_in_its_host_for_longer_than_a_timer_waits_for_the_queue() {
     let t = behind_others(1.0, 1600.0);
-    assert_eq!((opening(&t, "handshake"), opening(&t, "rto_wait")), (20, 1559), "{:?}", t.intervals());
+    assert_eq!((opening(&t, "handshake"), opening(&t, "slow_start")), (20, 1559), "{:?}", t.intervals());
+}
+
+#[test]
+fn a_timestamp_shows_that_the_host_answered_at_once() {
+    // The only connection: its SYN+ACK comes after 20 ms, and its first segment passes 500 ms later; its clock then.
+    let opening = |made: u32| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        s.stamp(1000, 0);
+        s.push(20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.stamp(7, 1000);
+        s.data(520.0, 0);
+        s.stamp(made, 7);
+        s.ack(540.0, 1);
+        s.stamp(507, made);
+        s.run().time_in("handshake") / MS
+    };
+    assert_eq!(opening(1020), 20);
+    assert_eq!(opening(1520), 520);
+    // A clock of 100 Hz in the middle of a path.
+    assert_eq!(opening(1052), 520);
 }
 
 #[test]

@@ -92,3 +92,24 @@ fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
     // The answer to the first SYN shows that it was only late.
     assert_eq!(limits(&[0.0, 1000.0], 1), (0, 40));
 }
+
+#[test]
+fn the_answer_to_the_first_syn_was_not_sent_by_a_timer() {
+    // It comes 1 s after the second SYN, and echoes one of them.
+    let timers = |echo| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        for (ms, stamp) in [(0.0, 1), (1000.0, 1001)] {
+            s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+            s.stamp(stamp, 0);
+        }
+        s.push(2020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.stamp(7, echo);
+        s.data(2020.1, 0);
+        s.ack(2040.1, 1);
+        let t = s.run();
+        (t.time_in("rto_wait") + t.time_in("backoff_wait")) / MS
+    };
+    assert_eq!(timers(1001), 2000);
+    assert_eq!(timers(1), 1000);
+}

@@ -428,6 +428,42 @@ fn a_slow_line_is_not_full_of_segments_that_take_longer_than_a_syn() {
 }
 
 #[test]
+fn acks_in_a_row_show_how_fast_a_line_in_a_queue_is() {
+    // Three segments, each of which takes 30 ms; behind others' they are answered after 500 ms and more, never sooner.
+    let mut s = Script::new(false);
+    s.flight(30.0, 0..3);
+    for n in 0..4 {
+        for k in 0..3 {
+            let t = 530.0 + 560.0 * f64::from(n) + 30.0 * f64::from(k);
+            s.ack(t, 3 * n + k + 1);
+            s.data(t + 0.1, 3 * n + k + 3);
+        }
+    }
+    let t = s.run();
+    assert!(t.time_in("full_path") > 1500 * MS, "{:?}", t.intervals());
+}
+
+#[test]
+fn a_window_is_divided_by_its_acks() {
+    // Ten segments in each round trip of 20 ms, evenly, and acknowledged in pairs: no pause in which the path is empty.
+    let mut s = Script::new(false);
+    s.flight(30.0, 0..1);
+    s.ack(50.0, 1);
+    (0..10).for_each(|n| s.data(50.1 + 2.0 * f64::from(n), 1 + n));
+    for k in 0..40 {
+        let t = 72.0 + 4.0 * f64::from(k);
+        s.ack(t, 3 + 2 * k);
+        (0..2).for_each(|n| s.data(t + 0.02 * f64::from(n), 11 + 2 * k + n));
+    }
+    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+        p.window = 10_000;
+    }
+    let t = s.run();
+    let limited = t.intervals().iter().filter(|r| r.4 == "window_limited" && r.3 > r.2).count();
+    assert!(limited >= 30, "{:?}", t.intervals());
+}
+
+#[test]
 fn slow_start_behind_others_data_goes_on() {
     // Each round trip takes three times the least one; the flights double, and leave the queue together.
     let mut s = Script::new(false);

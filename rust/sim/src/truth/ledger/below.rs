@@ -32,6 +32,8 @@ pub(super) struct Below {
     pub waiting: Vec<(Ns, Ns)>,
     /// The trips of its packets.
     pub trips: Vec<u32>,
+    /// The least round trip, without queues of lines.
+    pub round_trip: Ns,
 }
 
 /// A packet's transmissions by one station.
@@ -119,6 +121,7 @@ impl Below {
             b.in_station = Spans::of(lists.in_station);
             b.bus = Spans::of(lists.bus);
             b.on_line = Spans::of(lists.on_line);
+            b.round_trip = trip;
             b.before_line = Spans::of(lists.before_line.clone());
             b.waiting = lists.before_line;
         }

@@ -153,21 +153,32 @@ impl Direction<'_> {
         canvas.paint(Category::Handshake, whole);
     }
 
+    /// Whether a timer expired while the first outstanding byte, or to the end the copy that it made, was in the queue of its own host: the
+    /// sender waits for that queue, and a copy is behind it (Linux sends none: `skb_still_in_host_queue`).
+    fn in_host(&self, (t, seq): (Ns, u64)) -> bool {
+        let until = self.sent.partition_point(|i| self.packets[*i as usize].made <= t);
+        let mut copies =
+            self.rows(&self.sent[..until]).rev().filter(|p| p.seq <= seq && seq < p.seq + u64::from(p.span));
+        let waits = |p: &PacketRow| p.tapped.map_or(p.fate == PacketFate::UnderWay, |tapped| p.made < t && t < tapped);
+        copies.next().is_some_and(waits) || copies.next().is_some_and(waits)
+    }
+
     /// Waits for the retransmission timer: from the last data before the first expiry to the first ACK of new data. From the
     /// first expiry on it is backoff, if there is a second. The wait for a tail loss probe counts too.
     fn timers(&self, acks: &[(Ns, u64)], end: Ns) -> (Spans, Spans) {
         let data: Vec<Ns> = self.rows(self.sent).filter(|p| p.span > 0).map(|p| p.made).collect();
         let last_sent = |t: Ns| data[..data.partition_point(|made| *made < t)].last().copied();
+        let expiries: Vec<(Ns, u64)> = self.timeouts.iter().copied().filter(|e| !self.in_host(*e)).collect();
         let (mut waits, mut backoffs) = (Vec::new(), Vec::new());
         let probe = TRIGGERS.iter().position(|name| *name == "tail_loss_probe").map_or(-1, |i| i as i8);
         for p in self.rows(self.sent).filter(|p| p.trigger == probe && p.span > 0) {
             waits.extend(last_sent(p.made).map(|from| (from, p.made)));
         }
         let mut i = 0;
-        while let Some(&(first, seq)) = self.timeouts.get(i) {
+        while let Some(&(first, seq)) = expiries.get(i) {
             let progress = acks[acks.partition_point(|a| a.0 <= first)..].iter().find(|a| a.1 > seq).map(|a| a.0);
-            let before = |t: Ns| self.timeouts[i..].partition_point(|x| x.0 < t);
-            let more = progress.map_or(self.timeouts.len() - i, before).max(1);
+            let before = |t: Ns| expiries[i..].partition_point(|x| x.0 < t);
+            let more = progress.map_or(expiries.len() - i, before).max(1);
             let progress = progress.unwrap_or(end);
             waits.extend(last_sent(first).map(|from| (from, first)));
             if more > 1 { &mut backoffs } else { &mut waits }.push((first, progress));
@@ -180,7 +191,9 @@ impl Direction<'_> {
     fn recoveries(&self, wait: Wait, acks: &[(Ns, u64)], end: Ns) -> (Spans, Spans) {
         let (mut spurious, mut real) = (Vec::new(), Vec::new());
         for (i, &(t, which)) in self.waits.iter().enumerate() {
-            if which == wait {
+            // A timeout that changed nothing on the way begins no recovery.
+            let nothing = self.timeouts.iter().find(|e| e.0 == t).is_some_and(|e| self.in_host(*e));
+            if which == wait && !nothing {
                 let until = self.waits.get(i + 1).map_or(end, |next| next.0);
                 if self.lost_before(t, acks) { &mut real } else { &mut spurious }.push((t, until));
             }
@@ -212,7 +225,7 @@ impl Direction<'_> {
     }
 
     /// Times in which a link always had data of this direction, for longer than it takes until an answer to the first of it
-    /// is back: more data could not have been sent faster. The air is one link for data and ACKs: one waits for the other.
+    /// is back, or up to the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs: one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
         // The next ACK that arrives of those made from some time on.
         let mut answers: Vec<(Ns, Ns)> =
@@ -238,7 +251,7 @@ impl Direction<'_> {
         }
         // Trips are in order of time.
         stays.sort_by_key(|s| s.0);
-        let mut full = Vec::new();
+        let (mut full, mut longest) = (Vec::new(), self.below.round_trip);
         let mut k = 0;
         while k < stays.len() {
             let (place, start, mut until, mut arrived) = stays[k];
@@ -249,7 +262,11 @@ impl Direction<'_> {
                 k += 1;
             }
             let answer = answers.get(answers.partition_point(|a| a.0 < arrived)).map_or(NEVER, |a| a.1);
-            if answer < until {
+            let to_end = until == end && arrived == NEVER && end.saturating_sub(start) > longest;
+            if answer != NEVER {
+                longest = longest.max(answer - start);
+            }
+            if answer < until || to_end {
                 full.push((start, until));
             }
         }
