@@ -185,6 +185,8 @@ pub struct SenderState {
     /// The peer's window: raw field, and in bytes where the scale is known.
     pub raw_window: Option<u16>,
     pub window: Option<u32>,
+    /// The least one, but for a SYN's, which no scale fits (RFC 7323 section 2.2).
+    pub window_least: Option<u32>,
     pub phase: Phase,
     /// Whether it goes from b to a.
     pub reverse: bool,

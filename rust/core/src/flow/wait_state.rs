@@ -146,7 +146,7 @@ impl SenderState {
 
     /// The window is known, and was never smaller.
     fn has_steady_window(&self) -> bool {
-        self.window.is_some() && self.window == self.tally.window_min
+        self.window.is_some() && self.window == self.window_least
     }
 
     /// One ACK answers a whole burst so late that the path, had it spent its least round trip on passing the bytes of that, passes the burst

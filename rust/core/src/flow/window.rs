@@ -30,6 +30,9 @@ impl SenderState {
         if let Some(w) = a.window {
             t.window_min = Some(t.window_min.map_or(w, |m| m.min(w)));
             t.window_max = t.window_max.max(w);
+            if !a.syn {
+                self.window_least = Some(self.window_least.map_or(w, |least| least.min(w)));
+            }
         }
         t.zero_windows += u64::from(a.raw_window == 0 && !a.syn);
     }

@@ -130,3 +130,20 @@ fn at_the_receiver_a_full_window_waits_for_a_delayed_ack_however_long_the_way_is
         assert!((least_ms * MS..=most_ms * MS).contains(&delayed), "{delayed} {:?}", t.intervals());
     }
 }
+
+#[test]
+fn the_window_of_a_syn_is_no_smaller_one() {
+    // Bursts that double, each answered after 120 ms. The scale makes each window larger than the SYN+ACK's.
+    let mut s = Script::new(false);
+    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()).filter(|tcp| tcp.flags & flags::SYN != 0) {
+        p.wscale = Some(4);
+    }
+    let mut n = 0;
+    for k in 0..5 {
+        let t = 30.0 + 120.0 * f64::from(k);
+        s.flight(t, n..n + (2 << k));
+        n += 2 << k;
+        s.ack(t + 119.0, n);
+    }
+    assert!(s.run().time_in("delayed_ack") / MS >= 190);
+}

@@ -284,3 +284,19 @@ fn a_packet_that_needs_longer_than_the_fastest_one_leaves_less_idle_time() {
     let (short, long) = (idle(10), idle(50));
     assert!((900..=1500).contains(&(short - long)), "{short} {long}");
 }
+
+#[test]
+fn data_that_its_receiver_does_not_answer_waits_for_timers() {
+    // The tap is at the receiver, whose ACKs pass at once; the handshake took a round trip of 900 ms. The last segment is not answered for
+    // a second: its ACK was lost or waits above the tap.
+    let mut s = Script::between(false, 0.1);
+    for p in &mut s.packets[2..] {
+        p.time_ns = p.time_ns.map(|t| t + 880 * MS);
+    }
+    s.data(910.0, 0);
+    s.ack(910.1, 1);
+    s.data(1820.0, 1);
+    s.push(2820.0, true, 3000, 5000, flags::ACK, 0, &[], None);
+    let t = s.run();
+    assert_eq!(t.time_in("undecided") / MS, 1000, "{:?}", t.intervals());
+}
