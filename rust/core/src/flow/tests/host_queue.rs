@@ -61,24 +61,25 @@ fn data_that_waits_in_its_host_for_longer_than_a_timer_waits_for_the_queue() {
 
 #[test]
 fn a_timestamp_shows_that_the_host_answered_at_once() {
-    // The only connection: its SYN+ACK comes after 20 ms, and its first segment passes 500 ms later; its clock then.
-    let opening = |made: u32| {
+    // The only connection: its SYN+ACK comes after 20 ms, and its first segment passes at `ms`; its clock then.
+    let opening = |ms: f64, made: u32| {
         let mut s = Script::new(false);
         s.packets.clear();
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
         s.stamp(1000, 0);
         s.push(20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.stamp(7, 1000);
-        s.data(520.0, 0);
+        s.data(ms, 0);
         s.stamp(made, 7);
-        s.ack(540.0, 1);
+        s.ack(ms + 20.0, 1);
         s.stamp(507, made);
         s.run().time_in("handshake") / MS
     };
-    assert_eq!(opening(1020), 20);
-    assert_eq!(opening(1520), 520);
-    // A clock of 100 Hz in the middle of a path.
-    assert_eq!(opening(1052), 520);
+    assert_eq!(opening(520.0, 1020), 20);
+    assert_eq!(opening(520.0, 1520), 520);
+    // A clock of 100 Hz in the middle of a path, and one of 250 Hz.
+    assert_eq!(opening(520.0, 1052), 520);
+    assert_eq!(opening(80.0, 1020), 80);
 }
 
 #[test]

@@ -160,6 +160,7 @@ impl Direction<'_> {
         let mut copies =
             self.rows(&self.sent[..until]).rev().filter(|p| p.seq <= seq && seq < p.seq + u64::from(p.span));
         let waits = |p: &PacketRow| p.tapped.map_or(p.fate == PacketFate::UnderWay, |tapped| p.made < t && t < tapped);
+        // The copy that it made, and what that repeats.
         copies.next().is_some_and(waits) || copies.next().is_some_and(waits)
     }
 
@@ -224,8 +225,9 @@ impl Direction<'_> {
         !outstanding.without(&Spans::of(arrived)).is_empty()
     }
 
-    /// Times in which a link always had data of this direction, for longer than it takes until an answer to the first of it
-    /// is back, or up to the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs: one waits for the other.
+    /// Times in which a link always had data of this direction, for longer than it takes until an answer to the first of it is back, or up to
+    /// the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs:
+    /// one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
         // The next ACK that arrives of those made from some time on.
         let mut answers: Vec<(Ns, Ns)> =
