@@ -83,7 +83,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// A timer of Linux is late by no more than this part: its wheel has 64 places at each level.
 const TIMER_PART: i64 = 64;
 
-/// Parts of a round trip that are told apart: more than the ACKs by which a pace is known (ledger/pace.py, `PACED_ACKS`).
+/// A long window has an interval for each of so many parts of a round trip: more than a pace needs (ledger/pace.py, `PACED_ACKS`).
 const PARTS: i64 = 8;
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.

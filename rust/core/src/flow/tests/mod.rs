@@ -136,6 +136,11 @@ impl Script {
         self.packets.last_mut().unwrap()
     }
 
+    /// Every packet offers this window.
+    fn offer(&mut self, window: u16) {
+        self.packets.iter_mut().filter_map(|p| p.tcp.as_mut()).for_each(|tcp| tcp.window = window);
+    }
+
     /// The last packet carries these timestamps.
     fn stamp(&mut self, tsval: u32, tsecr: u32) {
         self.last().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));

@@ -81,9 +81,7 @@ fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
         s.ack(1040.1, 1);
         s.data(1040.2, 1);
         s.ack(1060.2, 2);
-        for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-            p.window = 1000;
-        }
+        s.offer(1000);
         let t = s.run();
         (t.time_in("slow_start") / MS, t.time_in("window_limited") / MS)
     };

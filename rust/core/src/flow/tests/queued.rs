@@ -288,9 +288,7 @@ fn a_copy_of_arrived_bytes_is_on_the_path() {
             s.ack(f64::from(ms) + 899.9, 2 * n + 2);
             s.stamp(10 + n, 100 + ms);
         }
-        for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-            p.window = 2000;
-        }
+        s.offer(2000);
         let t = s.run();
         (t.time_in("full_path") / MS, t.time_in("window_limited") / MS)
     };
@@ -326,9 +324,7 @@ fn a_burst_that_the_path_passes_segment_by_segment_fills_it_since_it_was_sent() 
         s.ack(t, 2 + k);
         s.data(t + 0.1, 21 + k);
     }
-    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-        p.window = 20_000;
-    }
+    s.offer(20_000);
     let t = s.run();
     assert!(t.time_in("window_limited") < MS, "{:?}", t.intervals());
     assert!(t.time_in("full_path") > 115 * MS, "{:?}", t.intervals());
@@ -348,9 +344,7 @@ fn copies_whose_answers_come_late_keep_the_path_full() {
         }
         s.ack(if n == 0 { 2050.0 } else { at + 4000.0 }, n + 1);
     }
-    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-        p.window = 1000;
-    }
+    s.offer(1000);
     s.in_order();
     let t = s.run();
     // Until the first copy is answered nothing shows it.
@@ -420,9 +414,7 @@ fn a_slow_line_is_not_full_of_segments_that_take_longer_than_a_syn() {
             s.data(t + 0.05, 2 * n + k + 2);
         }
     }
-    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-        p.window = 2000;
-    }
+    s.offer(2000);
     let t = s.run();
     assert_eq!(t.time_in("full_path"), 0, "{:?}", t.intervals());
 }
@@ -455,9 +447,7 @@ fn a_window_is_divided_by_its_acks() {
         s.ack(t, 3 + 2 * k);
         (0..2).for_each(|n| s.data(t + 0.02 * f64::from(n), 11 + 2 * k + n));
     }
-    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-        p.window = 10_000;
-    }
+    s.offer(10_000);
     let t = s.run();
     let limited = t.intervals().iter().filter(|r| r.4 == "window_limited" && r.3 > r.2).count();
     assert!(limited >= 30, "{:?}", t.intervals());

@@ -286,7 +286,7 @@ fn a_packet_that_needs_longer_than_the_fastest_one_leaves_less_idle_time() {
 }
 
 #[test]
-fn data_that_its_receiver_does_not_answer_waits_for_timers() {
+fn unanswered_data_leaves_open_what_its_sender_waits_for() {
     // The tap is at the receiver, whose ACKs pass at once; the handshake took a round trip of 900 ms. The last segment is not answered for
     // a second: its ACK was lost or waits above the tap.
     let mut s = Script::between(false, 0.1);

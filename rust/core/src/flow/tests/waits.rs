@@ -180,9 +180,7 @@ fn limited_by_window(spacing: f64) -> i64 {
             s.ack(t, n);
         }
     }
-    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
-        p.window = 4000;
-    }
+    s.offer(4000);
     let t = s.run();
     let others: i64 = ["transfer", "full_path", "slow_start"].iter().map(|state| t.time_in(state)).sum();
     t.time_in("window_limited") * 100 / (t.time_in("window_limited") + others)

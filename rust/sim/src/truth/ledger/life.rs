@@ -157,11 +157,10 @@ impl Direction<'_> {
     /// sender waits for that queue, and a copy is behind it (Linux sends none: `skb_still_in_host_queue`).
     fn in_host(&self, (t, seq): (Ns, u64)) -> bool {
         let until = self.sent.partition_point(|i| self.packets[*i as usize].made <= t);
-        let mut copies =
-            self.rows(&self.sent[..until]).rev().filter(|p| p.seq <= seq && seq < p.seq + u64::from(p.span));
+        let copies = self.rows(&self.sent[..until]).rev().filter(|p| p.seq <= seq && seq < p.seq + u64::from(p.span));
         let waits = |p: &PacketRow| p.tapped.map_or(p.fate == PacketFate::UnderWay, |tapped| p.made < t && t < tapped);
         // The copy that it made, and what that repeats.
-        copies.next().is_some_and(waits) || copies.next().is_some_and(waits)
+        copies.take(2).any(waits)
     }
 
     /// Waits for the retransmission timer: from the last data before the first expiry to the first ACK of new data. From the
@@ -193,8 +192,9 @@ impl Direction<'_> {
         let (mut spurious, mut real) = (Vec::new(), Vec::new());
         for (i, &(t, which)) in self.waits.iter().enumerate() {
             // A timeout that changed nothing on the way begins no recovery.
-            let nothing = self.timeouts.iter().find(|e| e.0 == t).is_some_and(|e| self.in_host(*e));
-            if which == wait && !nothing {
+            let in_queue =
+                || self.timeouts.binary_search_by_key(&t, |e| e.0).is_ok_and(|e| self.in_host(self.timeouts[e]));
+            if which == wait && !in_queue() {
                 let until = self.waits.get(i + 1).map_or(end, |next| next.0);
                 if self.lost_before(t, acks) { &mut real } else { &mut spurious }.push((t, until));
             }
