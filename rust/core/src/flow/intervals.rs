@@ -269,13 +269,13 @@ impl Timeline {
         self.marks.partition_point(|(at, _)| *at <= since).saturating_sub(1)
     }
 
-    /// Mark a transmission or an ACK. Of many in a time that is not final, every second one is enough.
+    /// Mark a transmission or an ACK. Of many in a time that is not final, every second one is enough, from the first one on.
     fn mark(&mut self) {
         if self.marks.len() >= MARKS {
             let mut nth = 0;
             self.marks.retain(|_| {
                 nth += 1;
-                nth % 2 == 0
+                nth % 2 == 1
             });
         }
         let last_packet = self.open.last().map_or(0, |p| p.last_packet);

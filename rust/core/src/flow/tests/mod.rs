@@ -6,6 +6,7 @@ mod delayed_acks;
 mod hidden;
 mod host_queue;
 mod hostile;
+mod intervals;
 mod numbers;
 mod opening;
 mod pauses;
