@@ -337,7 +337,7 @@ impl Connection {
                 if me.view.is_some() {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
                 } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), out) {
-                    me.judge_host_queue(&s, &out.busy, &peer.ts_clock, &mut timeline);
+                    me.judge_host_queue(&s, echo, &out.busy, &peer.ts_clock, &mut timeline);
                 } else if !o.as_deref().is_some_and(SentOutcome::is_by_ack) && !sends_at_once(me, timeline.rest_ns(), t)
                 {
                     me.waited_before_tap(t, echo, &mut timeline);

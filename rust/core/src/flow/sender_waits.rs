@@ -53,15 +53,23 @@ impl SenderState {
     }
 
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
-    /// `clock`: that of its timestamps.
-    pub fn judge_host_queue(&self, s: &Sent, busy: &Busy, clock: &TimestampClock, timeline: &mut Timeline) {
+    /// `clock`: that of its timestamps. `echo`: what the packet echoes.
+    pub fn judge_host_queue(
+        &self,
+        s: &Sent,
+        echo: Option<u32>,
+        busy: &Busy,
+        clock: &TimestampClock,
+        timeline: &mut Timeline,
+    ) {
         // What follows an own packet tells nothing of the time before that.
         let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
         let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
         // The fastest packet of its clock may have waited as long as the fastest reaction.
         let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
         let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
-        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS);
+        // What echoes an older ACK than the latest one was written before that.
+        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !self.echoes_older(echo));
         timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
         if s.start != self.una || written.is_some() {
             return;
@@ -75,11 +83,15 @@ impl SenderState {
     /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in
     /// a queue between TCP and the tap. The application was not idle meanwhile.
     pub fn waited_before_tap(&self, t: i64, echo: Option<u32>, timeline: &mut Timeline) {
-        let older = self.peer_tsval.zip(echo).is_some_and(|(latest, echo)| newer(latest, echo));
         let late = t - self.peer_tsval_at > self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
-        if let (true, Some(since)) = (older && late && !self.peer_waits, self.last_advance) {
+        if let (true, Some(since)) = (late && self.echoes_older(echo), self.last_advance) {
             timeline.was_under_way(since, State::Transfer);
         }
+    }
+
+    /// A packet with this echo was made before the latest ACK arrived.
+    fn echoes_older(&self, echo: Option<u32>) -> bool {
+        !self.peer_waits && self.peer_tsval.zip(echo).is_some_and(|(latest, echo)| newer(latest, echo))
     }
 
     /// The ACK of everything released a small segment after another one: the sender kept it back until then (Nagle, RFC 1122 section 4.2.3.4).

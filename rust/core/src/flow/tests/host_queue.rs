@@ -133,3 +133,34 @@ fn a_timer_of_data_that_the_queue_dropped_begins_with_the_ack_that_released_it()
     let t = s.run();
     assert_eq!((t.time_in("handshake") / MS, t.time_in("rto_wait") / MS), (20, 1300), "{:?}", t.intervals());
 }
+
+#[test]
+fn data_that_echoes_an_older_ack_was_written_before_the_latest() {
+    // The host answers two ACKs while another connection has the interface to itself, until 600 ms. Its clock of 1 ms seems to tick each
+    // 4 ms, as all its later packets wait.
+    let idle = |echo: u32| {
+        let mut s = Script::new(false);
+        s.stamp(1000, 7);
+        for (k, ms) in [(0, 20.2), (1, 20.3)] {
+            s.data(ms, k);
+            s.stamp(1000, 7);
+        }
+        for (k, ms) in [(1, 40.0), (2, 45.0)] {
+            s.ack(ms, k);
+            s.stamp(7 + 20 * k, 1000);
+        }
+        for k in 0..600 {
+            other(&mut s, 21.0 + f64::from(k), true, 1000 + 1000 * k, flags::ACK, 1000);
+        }
+        for k in 2..4 {
+            s.data(621.5, k);
+            s.stamp(1125, echo);
+        }
+        s.ack(641.5, 4);
+        s.stamp(700, 1125);
+        s.in_order();
+        s.run().time_in("idle") / MS
+    };
+    assert_eq!(idle(27), 0);
+    assert!(idle(47) > 100);
+}
