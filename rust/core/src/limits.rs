@@ -179,7 +179,7 @@ pub const SKIPPED_PACKETS: u16 = 2000;
 /// Places for the latest IP ids of hosts and of pairs of hosts, 12 bytes each.
 pub const IP_ID_HOSTS: usize = 2048;
 
-/// Pairs of hosts whose least round trip is kept, 16 bytes each.
+/// Pairs of hosts whose least round trips are kept, 80 bytes each.
 pub const HOST_PAIRS: usize = 2048;
 
 /// Keys given for one capture: Wireshark takes 64; each WEP frame is tried with every WEP key, each handshake with every other key.

@@ -368,7 +368,7 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
-            peer.learn_from_bursts(o);
+            peer.learn_from_bursts(t, o, out.pairs);
             let quiet = out.busy.is_first_since(t - silent);
             let stall = alone.then(|| delayed_ack(peer, o, before[1].0, (silent, t - timeline.now()), quiet)).flatten();
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {

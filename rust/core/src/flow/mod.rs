@@ -22,6 +22,7 @@ mod host_queue;
 mod intervals;
 mod ip_order;
 mod kinds;
+mod link_times;
 mod nagle;
 pub mod numbers;
 mod output;

@@ -4,16 +4,17 @@ use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
+use super::link_times::LinkTimes;
 use crate::limits;
 use crate::packet::Addr;
 
 /// By source and destination, in a table of constant size: of two pairs in one place the later one stays.
 #[derive(Debug)]
-pub struct PairTimes(Vec<(u64, i64)>);
+pub struct PairTimes(Vec<(u64, i64, LinkTimes)>);
 
 impl Default for PairTimes {
     fn default() -> Self {
-        PairTimes(vec![(0, i64::MAX); limits::HOST_PAIRS])
+        PairTimes(vec![(0, i64::MAX, LinkTimes::default()); limits::HOST_PAIRS])
     }
 }
 
@@ -24,13 +25,23 @@ impl PairTimes {
 
     /// Note the least round trip of a connection's data from `src` to `dst`; the least of the pair so far, i64::MAX for none.
     pub fn least(&mut self, pair: u64, own: Option<i64>) -> i64 {
+        let known = self.entry(pair);
+        known.1 = known.1.min(own.unwrap_or(i64::MAX));
+        known.1
+    }
+
+    /// What a link between them needs.
+    pub fn link(&mut self, pair: u64) -> &mut LinkTimes {
+        &mut self.entry(pair).2
+    }
+
+    fn entry(&mut self, pair: u64) -> &mut (u64, i64, LinkTimes) {
         let place = pair as usize % self.0.len();
         let known = &mut self.0[place];
         if known.0 != pair {
-            *known = (pair, i64::MAX);
+            *known = (pair, i64::MAX, LinkTimes::default());
         }
-        known.1 = known.1.min(own.unwrap_or(i64::MAX));
-        known.1
+        known
     }
 }
 

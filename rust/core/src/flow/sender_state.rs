@@ -7,6 +7,7 @@ use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, State, TimeoutKind, Trigger};
+use super::link_times::Bursts;
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
@@ -288,6 +289,9 @@ pub struct SenderState {
     pub flight_sent: i64,
     /// The latest burst that one ACK answered: its bytes, how much longer than the least round trip that took, and the window then.
     pub burst_late: (i64, i64, Option<u32>),
+    /// The bursts that one ACK each answered, and since when the link has been busy by the latest.
+    pub bursts: Option<Bursts>,
+    pub link_busy: Option<(i64, i64)>,
     pub last_send: Option<i64>,
     /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
     pub same_acks: u16,

@@ -3,6 +3,8 @@
 use super::ack::{AckKind, AckOutcome};
 use super::intervals::{own_delay, Timeline, TICK_NS};
 use super::kinds::{Phase, State, TimeoutKind};
+use super::link_times::Bursts;
+use super::pair_times::PairTimes;
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
 use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS};
@@ -93,6 +95,7 @@ pub fn delayed_ack(
     if o.kind != AckKind::Advance
         || read
         || h.flight() > 0 && !first
+        || h.link_busy.is_some()
         || h.phase == Phase::Loss
         || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
     {
@@ -176,6 +179,15 @@ impl SenderState {
         pace.map_or(0, |pace| own_delay(pace.min(self.least_spaced.unwrap_or(pace)), self.segment))
     }
 
+    /// Since then a link that data and ACKs share has been busy; and when the first data was answered.
+    fn keeps_link_busy(&mut self, (since, answered): (i64, i64), timeline: &mut Timeline) {
+        if !self.fills_path {
+            timeline.filled_path(since);
+        }
+        (self.path_empty_at, self.path_answered_at, self.fills_path) = (since, Some(answered), true);
+        (self.queued, self.late, self.may_fill_path) = (false, false, false);
+    }
+
     /// An ACK at the sender's tap: has the path data of it?
     #[inline]
     pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
@@ -194,7 +206,10 @@ impl SenderState {
                 let copy = self.copies_on_path.back().copied();
                 let head = self.scoreboard.front().map(|r| r.t_last);
                 let pace = head.map_or(0, |_| pace_of(o.acked, t - sent, self.flight() + o.acked));
-                self.note_path(t, sent, pace, (head.or(copy), floor), timeline);
+                match self.link_busy {
+                    Some(busy) => self.keeps_link_busy(busy, timeline),
+                    None => self.note_path(t, sent, pace, (head.or(copy), floor), timeline),
+                }
             }
         } else if o.kind == AckKind::Duplicate && (!self.copies_on_path.is_empty() || o.dsack) {
             // It answers a copy of bytes that had arrived, or may: no other if a single segment is outstanding.
@@ -256,7 +271,8 @@ impl SenderState {
             }
         }
         // Whether a burst fills the path shows when its later segments are answered.
-        self.may_fill_path = !self.fills_path && (!empty || self.flight() > 2 * self.mss());
+        self.may_fill_path = !self.fills_path
+            && (!empty || self.flight() > 2 * self.mss() || self.bursts.is_some_and(|bursts| bursts.may_be_busy(t)));
     }
 
     /// More data, by a window without room or one that still grows, would only wait on a full path. `silent`: for how long no packet of the
@@ -289,10 +305,19 @@ impl SenderState {
 
     /// One ACK answers a whole burst. If a larger one takes no longer than the one before, a timer of the receiver made both late, and not the
     /// path: that passes the additional bytes in the difference.
-    pub fn learn_from_bursts(&mut self, o: &AckOutcome) {
+    pub fn learn_from_bursts(&mut self, t: i64, o: &AckOutcome, pairs: &mut PairTimes) {
+        self.link_busy = None;
         // What passes a tap away from its sender had been sent closer together.
         let burst = o.burst == o.acked || self.view.is_some();
         let Some(rtt) = o.rtt.filter(|_| burst && self.answers_all(o)) else { return };
+        if self.view.is_none() {
+            let at_once = self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
+            let times = pairs.link(self.pair);
+            times.note(o.acked, rtt, self.rtt_whole);
+            let bursts = Bursts::follow(self.bursts, t, rtt, at_once);
+            self.link_busy = bursts.busy_since(t, (o.acked, rtt), times, self.segment);
+            self.bursts = Some(bursts);
+        }
         let late = rtt - self.rtt_least.unwrap_or(rtt);
         let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));
         let apart = (late - before).max(0);

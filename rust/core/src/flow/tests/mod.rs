@@ -14,6 +14,7 @@ mod proofs;
 mod queued;
 mod reports;
 mod scripted;
+mod shared_link;
 mod slow_start;
 mod small_segments;
 mod stall;

@@ -1,0 +1,89 @@
+//! What a link that data and ACKs share, as the air, needs for a round trip: it may be busy all the time although no data is outstanding
+//! when an ACK arrives. Bursts that one ACK answers show it, and handshakes.
+
+use super::timer::DELAYED_ACK_NS;
+
+/// A path that idles for no larger part of a round trip is the limit: a larger window would gain no more than that. Each packet waits for
+/// the air as long as chance has it, so that few round trips show less than a quarter of one.
+const IDLE_PART: i64 = 10;
+const IDLE_PART_OF_AIR: i64 = 4;
+/// A packet without data takes this part of the time of a full segment on the air (preamble, waiting, acknowledgment), and less on a line.
+const EMPTY_PART: i64 = 4;
+/// Round trips that show the time of a burst and of a larger one, or never will: slow start doubles the window in each.
+const ROUNDS: u8 = 3;
+
+/// Least round trips between two hosts of bursts that met an empty path, each answered by one ACK: bytes, and ns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LinkTimes {
+    /// Of packets without data.
+    handshake: Option<i64>,
+    smallest: Option<(i64, i64)>,
+    largest: Option<(i64, i64)>,
+}
+
+impl LinkTimes {
+    /// One ACK answered `bytes` sent at once, all that was outstanding. `handshake`: the round trip of the connection's.
+    pub fn note(&mut self, bytes: i64, rtt: i64, handshake: Option<i64>) {
+        self.handshake = match (self.handshake, handshake) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let shorter = |known: (i64, i64)| bytes == known.0 && rtt < known.1;
+        if self.smallest.is_none_or(|known| bytes < known.0 || shorter(known)) {
+            self.smallest = Some((bytes, rtt));
+        }
+        if self.largest.is_none_or(|known| bytes > known.0 || shorter(known)) {
+            self.largest = Some((bytes, rtt));
+        }
+    }
+
+    /// Whether packets are on the link all the time while a burst of so many bytes is answered in this time.
+    fn is_busy(&self, bytes: i64, rtt: i64, segment: i64) -> bool {
+        let (Some(handshake), Some((few, took)), Some((many, longer))) = (self.handshake, self.smallest, self.largest)
+        else {
+            return false;
+        };
+        if many <= few || longer <= took {
+            return false;
+        }
+        let needs = |bytes: i64| (longer - took).saturating_mul(bytes) / (many - few);
+        // The ACK, and the path's own delay. A handshake is two such packets, and that delay once.
+        let answer = took - needs(few);
+        let idle = (2 * answer - handshake).max(0);
+        let on_air = (handshake - answer) * EMPTY_PART >= needs(segment);
+        let round = answer + needs(bytes);
+        // Otherwise a timer of the receiver delayed some of the answers.
+        let alike = (handshake / 4..=handshake + handshake / 4).contains(&answer);
+        alike && rtt - round < DELAYED_ACK_NS && idle * if on_air { IDLE_PART_OF_AIR } else { IDLE_PART } <= round
+    }
+}
+
+/// Bursts each of which followed the ACK of the one before at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Bursts {
+    /// When the first one was sent and answered, and the latest answer.
+    since: i64,
+    answered: i64,
+    latest: i64,
+    rounds: u8,
+}
+
+impl Bursts {
+    /// The ACK of another one at `t`, after those `before`. `at_once`: the sender reacts to an ACK within this time.
+    pub fn follow(before: Option<Bursts>, t: i64, rtt: i64, at_once: i64) -> Bursts {
+        let sent = t - rtt;
+        let first = Bursts { since: sent, answered: t, latest: t, rounds: 0 };
+        let bursts = before.filter(|before| sent - before.latest <= at_once).unwrap_or(first);
+        Bursts { latest: t, rounds: bursts.rounds.saturating_add(1), ..bursts }
+    }
+
+    /// The next round trips may show that the link has been busy since before the one that ended at `t`.
+    pub fn may_be_busy(&self, t: i64) -> bool {
+        self.latest == t && self.rounds <= ROUNDS
+    }
+
+    /// Since when the link has been busy, and when the first data since then was answered, as the round trip that ends at `t` shows.
+    pub fn busy_since(&self, t: i64, (bytes, rtt): (i64, i64), times: &LinkTimes, segment: i64) -> Option<(i64, i64)> {
+        (self.latest == t && times.is_busy(bytes, rtt, segment)).then_some((self.since, self.answered))
+    }
+}

@@ -1,0 +1,41 @@
+//! A link that data and ACKs share.
+
+use super::*;
+
+/// Bursts of 1, 2 and then 4 segments, the window, each sent with the ACK of the one before; a burst takes `answer` and 16 ms a segment.
+/// The handshake took 20 ms. Time in slow start, at a full window and on a full path, ms.
+fn bursts(answer: f64, pause: f64) -> [i64; 3] {
+    let mut s = Script::new(false);
+    let (mut ms, mut first) = (20.2, 0);
+    for size in [1, 2, 4, 4, 4, 4] {
+        s.flight(ms, first..first + size);
+        first += size;
+        ms += answer + 16.0 * f64::from(size);
+        s.ack(ms, first);
+        ms += pause;
+    }
+    s.offer(4000);
+    let t = s.run();
+    ["slow_start", "window_limited", "full_path"].map(|state| t.time_in(state) / MS)
+}
+
+#[test]
+fn a_window_that_keeps_the_air_busy_is_no_limit() {
+    // A packet without data takes 10 ms, so that a handshake takes 20 ms.
+    assert_eq!(bursts(10.0, 0.0), [0, 0, 364]);
+    // The application pauses after each burst: it had sent all of the first one, which shows no link yet.
+    assert_eq!(bursts(10.0, 300.0), [0, 0, 337]);
+}
+
+#[test]
+fn on_a_line_with_a_delay_it_is() {
+    // A packet without data takes no time, and the path 20 ms: a larger window would use a quarter more of it.
+    let [slow, window, full] = bursts(20.0, 0.0);
+    assert!(slow + window > 400 && full == 0, "{slow} {window} {full}");
+}
+
+#[test]
+fn bursts_whose_acks_a_timer_delays_keep_no_link_busy() {
+    // Every burst is answered 100 ms after it arrived.
+    assert_eq!(bursts(110.0, 0.0)[2], 0);
+}
