@@ -326,6 +326,15 @@ def test_losses_of_which_the_repair_is_undecided_are_named() -> None:
         ) != named
 
 
+def test_a_repair_of_undecided_cause_is_a_loss_where_the_lost_segments_are_named_already() -> None:
+    found = Finding("packet_loss", 0, S, "test.pcap", "", "serious", 0.9, 2.0, flow=0, direction="a2b")
+    found = replace(found, values={"lost_count": 8, "undecided_s": 3.0})
+    states = [("undecided", 3.0), ("fast_recovery", 2.0), ("transfer", 4.0)]
+    sentence = verdict(states, findings=(found,)).sentence
+    assert "packet loss took 3 s (33 %); whether timers or duplicate ACKs repaired that cannot be told" in sentence
+    assert "in fast recovery after 8 lost segments" in sentence
+
+
 def test_a_path_that_a_finding_explains_is_not_called_healthy() -> None:
     found = Finding("burst_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence="station a: frames failed.")
     sentence = verdict([("path", 4.0)], findings=(found,)).sentence

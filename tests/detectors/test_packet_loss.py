@@ -93,6 +93,11 @@ def test_time_in_which_the_cause_of_a_reported_repair_is_undecided() -> None:
     assert finding.values["undecided_s"] == pytest.approx(0.2)
     assert finding.cost_s == 0
     assert "repairs of undetermined trigger took 200 ms" in _sentence(finding.values)
+    # Later copies of the same repair pass in the time that the second ended.
+    later = [*copies, again(41, 3050, 4345, spurious=False, phase="loss")]
+    longer = [*spans[:2], interval("undecided", 2000, 3100, first_packet=31, last_packet=45)]
+    (finding,) = run(CODE, trace(segments=later, intervals=longer))[0]
+    assert finding.values["undecided_s"] == pytest.approx(1.3)
 
 
 def test_a_loss_lasts_from_the_lost_copy_to_the_ack_of_its_repair() -> None:

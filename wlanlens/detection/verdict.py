@@ -356,8 +356,8 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
 def _of_unknown_cause(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str:
     """The time of unknown cause. `lost`: segments that the sentence does not name yet. `repairs_ns`: the part that repaired losses."""
     segments = f"{count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost"
-    if lost and 2 * repairs_ns > ns:
-        took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}: {segments}"
+    if 2 * repairs_ns > ns:
+        took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}{f': {segments}' if lost else ''}"
         return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
     losses = f"; {segments}" if lost else ""
     return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"

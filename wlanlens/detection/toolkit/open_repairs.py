@@ -8,14 +8,14 @@ from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import Array
 
-#: Phases of a sender to which duplicate ACKs have reported a loss.
-_TOLD = ("disorder", "recovery")
+#: Phases of a sender to which duplicate ACKs have reported a loss, and of one whose timer has expired.
+_TOLD, _EXPIRED = ("disorder", "recovery"), ("loss",)
 
 
 def open_repairs(facts: Facts, keys: Array) -> Rows:
-    """Intervals of these keys whose state is undecided while a loss was repaired that an ACK had reported: `t_start_ns`, `t_end_ns`.
+    """Intervals of these keys whose state is undecided while a loss was repaired that the sender knew of: `t_start_ns`, `t_end_ns`.
 
-    A needed retransmission passes in each. The timer or the report made the sender repeat it: either way the loss is the
+    A needed retransmission passes in each. The timer or a report made the sender repeat it: either way the loss is the
     cause. A silence that ends with a retransmission does not count: the application may have been idle in it.
     """
     spans = facts.rows(
@@ -24,11 +24,21 @@ def open_repairs(facts: Facts, keys: Array) -> Rows:
         where={"state": ("undecided",)},
         keys=keys,
     )
+    told, expired = (_needed(facts, phase, np.unique(spans.key)) for phase in (_TOLD, _EXPIRED))
+    first, last = spans["first_packet"], spans["last_packet"]
+    # The first copy after an expiry ends a silence.
+    inside = told.any_between("packet", spans.key, first, last) | expired.any_between(
+        "packet", spans.key, first, last - 1
+    )
+    return spans.take(inside)
+
+
+def _needed(facts: Facts, phases: tuple[str, ...], keys: Array) -> Rows:
+    """Needed retransmissions of data in these phases."""
     copies = facts.rows(
         "segments",
         ["packet", "spurious", "len"],
-        where={"transmission": ("retransmission",), "phase": _TOLD},
-        keys=np.unique(spans.key),
+        where={"transmission": ("retransmission",), "phase": phases},
+        keys=keys,
     )
-    needed = copies.take((copies["spurious"] == 0) & (copies["len"] > 0)).sorted_by("packet")
-    return spans.take(needed.any_between("packet", spans.key, spans["first_packet"], spans["last_packet"]))
+    return copies.take((copies["spurious"] == 0) & (copies["len"] > 0)).sorted_by("packet")
