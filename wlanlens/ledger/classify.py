@@ -85,14 +85,14 @@ def assign(
         _replace(categories, after, "loss_recovery", "spurious_recovery")
     directions = _Directions(intervals)
     rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
+    minimum = _min_rtt(intervals, directions)
     if recoveries is not None and recoveries.num_rows:
         _replace(categories, _in_recovery(intervals, recoveries, spurious=True), "fast_recovery", "spurious_recovery")
         undecided = _in_recovery(intervals, recoveries, spurious=None)
         if undecided.any():
-            undecided &= ~_still_open(intervals, recoveries, rtt)
+            undecided &= ~_still_open(intervals, recoveries, minimum)
         _replace(categories, undecided, "fast_recovery", "unknown")
     # A path that is always busy is the limit, and its queue costs nothing.
-    minimum = _min_rtt(intervals, directions)
     full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
     if "window_limited" in states:
         mine = state == states.index("window_limited")
@@ -226,14 +226,14 @@ def _in_recovery(intervals: pa.Table, recoveries: pa.Table, spurious: bool | Non
     return out
 
 
-def _still_open(intervals: pa.Table, recoveries: pa.Table, rtt: Array) -> Array:
-    """Intervals of a recovery in which the capture ends a round trip and more after it began, and no ACK filled the hole: what
-    had only been overtaken would have arrived by then."""
+def _still_open(intervals: pa.Table, recoveries: pa.Table, minimum: Array) -> Array:
+    """Intervals of a recovery in which the capture ends the least round trip and more after it began, and no ACK filled the hole: what
+    had only been overtaken would have arrived by then. A queue keeps the order: how long it is does not count."""
     import pyarrow.compute as pc
 
     last = recoveries.filter(pc.equal(recoveries.column("ended_by").cast("string"), "capture_end"))
     length = _lengths(intervals)
-    lasts = (rtt > 0) & (length >= rtt) & (filled(intervals.column("acked_bytes")) == 0)
+    lasts = (minimum > 0) & (length >= minimum) & (filled(intervals.column("acked_bytes")) == 0)
     return np.asarray(lasts & _in_recovery(intervals, last, spurious=None))
 
 
