@@ -44,6 +44,14 @@ def judged(number: int, folder: Path) -> WorldScore:
         # Hundreds of connections of one host, whose data waits in its own queue; SYN+ACKs that are as late as timers, by a queue.
         (357203, 0.09),
         (357128, 0.01),
+        # Transfers of few segments keep the air busy; a receiver's timer delays the ACKs of others, which do not. Windows of two segments
+        # leave it idle for a moment.
+        (360285, 0.02),
+        (360012, 0.07),
+        (356194, 0.02),
+        # Data that echoes an older ACK waits behind 22 other connections; a recovery at the end.
+        (360064, 0.07),
+        (360293, 0.02),
     ],
 )
 def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: Path) -> None:
