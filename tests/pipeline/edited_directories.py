@@ -51,10 +51,17 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
+def read_json(file: Path) -> Any:
+    """The value in a regular file: an edit before may have put /dev/zero in its place, which has no end."""
+    if not file.is_file():
+        raise OSError(f"{file} is no regular file")
+    return json.loads(file.read_bytes())
+
+
 def json_value(folder: Path, rng: random.Random) -> str:
     """Replace, remove or copy values in analysis.json or findings.json."""
     file = folder / rng.choice(["analysis.json", "analysis.json", "findings.json"])
-    content = json.loads(file.read_bytes())
+    content = read_json(file)
     every = list(places(content))
     # A list of a thousand numbers is one place among many.
     by_key: dict[Any, list[tuple[Any, ...]]] = {}
@@ -122,7 +129,7 @@ def file_bytes(folder: Path, rng: random.Random) -> str:
 
 def file_kind(folder: Path, rng: random.Random) -> str:
     """Put something else in the place of a file or folder."""
-    path = rng.choice([p for p in sorted(folder.rglob("*")) if p.suffix != ".html"])
+    path = rng.choice([p for p in sorted(folder.rglob("*")) if p.suffix != ".html" and (p.is_file() or p.is_dir())])
     kind = rng.choice(["remove", "fifo", "link", "zero", "folder", "empty", "rename", "socket", "loop", "moved"])
     elsewhere = folder.parent / "outside"
     if kind in ("link", "moved"):
@@ -217,7 +224,7 @@ def table_values(folder: Path, rng: random.Random) -> str:
         table = pq.read_table(folder / "tables" / other / "part-00000.parquet")
     pq.write_table(table, path)
     if rng.random() < 0.8:
-        analysis = json.loads((folder / "analysis.json").read_bytes())
+        analysis = read_json(folder / "analysis.json")
         if isinstance(analysis, dict) and isinstance(analysis.get("tables"), dict):
             analysis["tables"][name] = {"rows": table.num_rows, "parts": 1}
             (folder / "analysis.json").write_text(json.dumps(analysis))

@@ -9,6 +9,8 @@ const IDLE_PART: i64 = 10;
 const IDLE_PART_OF_AIR: i64 = 4;
 /// A packet without data takes this part of the time of a full segment on the air (preamble, waiting, acknowledgment), and less on a line.
 const EMPTY_PART: i64 = 4;
+/// 18 minutes: no link needs longer, and products of times stay far below 2^63.
+const LONGEST_NS: i64 = 1 << 40;
 /// Round trips that show the time of a burst and of a larger one, or never will: slow start doubles the window in each.
 const ROUNDS: u8 = 3;
 
@@ -24,10 +26,14 @@ pub struct LinkTimes {
 impl LinkTimes {
     /// One ACK answered `bytes` sent at once, all that was outstanding. `handshake`: the round trip of the connection's.
     pub fn note(&mut self, bytes: i64, rtt: i64, handshake: Option<i64>) {
+        let handshake = handshake.filter(|handshake| (0..LONGEST_NS).contains(handshake));
         self.handshake = match (self.handshake, handshake) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        if rtt >= LONGEST_NS {
+            return;
+        }
         let shorter = |known: (i64, i64)| bytes == known.0 && rtt < known.1;
         if self.smallest.is_none_or(|known| bytes < known.0 || shorter(known)) {
             self.smallest = Some((bytes, rtt));
@@ -43,7 +49,7 @@ impl LinkTimes {
         else {
             return false;
         };
-        if many <= few || longer <= took {
+        if many <= few || longer <= took || rtt >= LONGEST_NS {
             return false;
         }
         let needs = |bytes: i64| (longer - took).saturating_mul(bytes) / (many - few);
