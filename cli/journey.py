@@ -71,7 +71,7 @@ def _lines(trace: Trace, row: dict[str, Any], width: int) -> Iterator[str]:
         yield printable(f"{len(copies)} copies of this segment: {listed}", limit=2000)
     yield ""
     yield from _aligned(_points(trace, row), right=(2,))
-    if row["stages"]:
+    if row["stages"] and row["t_start_ns"] is not None and row["t_end_ns"] is not None:
         yield ""
         words = list(_stages(row, 0))
         room = min(_MOST_BAR, width - 4 - max(len(line) for line in _aligned(words)))

@@ -104,6 +104,25 @@ def test_values_of_tables(mixed: Path, column: str, values: list[object], said: 
         wl.load(mixed).trace.table("flows")
 
 
+def replaced(folder: Path, name: str, column: str, value: int | None) -> None:
+    """Write one value into all rows of a column of times."""
+    path = folder / "tables" / name / "part-00000.parquet"
+    table = pq.read_table(path)
+    at = table.schema.get_field_index(column)
+    values = pa.array([value] * table.num_rows, table.schema.field(at).type)
+    pq.write_table(table.set_column(at, table.schema.field(at).with_nullable(True), values), path)
+
+
+def test_times_that_no_capture_has(bases: list[Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(next(base for base in bases if base.name == "ap_overflow"), tmp_path / "dir"))
+    replaced(folder, "links", "t_end_ns", None)
+    done = completed(tmp_path, "show", folder, "sender:2")
+    assert (done.returncode, done.stderr) == (0, "")
+    replaced(folder, "ledger", "t_end_ns", 2**63 - 1)
+    done = completed(tmp_path, "report", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_evidence_reads_only_the_capture_that_was_analysed(mixed: Path, tmp_path: Path) -> None:
     def evidence(*words: object) -> str:
         done = completed(tmp_path, "evidence", mixed, 1, *words)
@@ -157,7 +176,7 @@ def test_a_file_of_the_user_under_one_of_our_names(tmp_path: Path, name: str) ->
     (tmp_path / "out" / name).write_text('{"mine": 1}')
     done = completed(tmp_path, "analyze", CLEAN, "-o", tmp_path / "out", "--no-report")
     assert done.returncode == 3
-    assert f"holds a {name} that wlanlens did not write" in done.stderr
+    assert f"holds {name}, which wlanlens did not write" in done.stderr
     assert (tmp_path / "out" / name).read_text() == '{"mine": 1}'
 
 

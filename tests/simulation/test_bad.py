@@ -247,7 +247,7 @@ def test_another_run_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["sender.pcap", "truth.json", MARK])
 def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('{"scenario": "mine"}')
-    with pytest.raises(OutputError, match=f"holds a {name} that wlanlens did not write"):
+    with pytest.raises(OutputError, match=f"holds {name}, which wlanlens did not write"):
         wl.simulate("clean_link", tmp_path, duration_s=0.1)
     assert [p.name for p in tmp_path.iterdir()] == [name]
 

@@ -89,7 +89,7 @@ class Output:
             taken = next(_under_our_names(self.path), None)
             if taken is not None:
                 raise OutputError(
-                    f"the directory holds a {taken} that wlanlens did not write",
+                    f"the directory holds {taken}, which wlanlens did not write",
                     path=printable(str(self.path)),
                     next="choose another with -o",
                 )

@@ -86,7 +86,8 @@ def _most_lost(stored: ParquetTables, count: int) -> list[int]:
             filled(batch.column("flow")),
             filled(batch.column("t_end_ns")) - filled(batch.column("t_start_ns")),
         )
-        sums = np.bincount(flow[mine], length[mine], minlength=len(lost)).astype(np.int64)
+        # A stranger's intervals may be of any length.
+        sums = np.bincount(flow[mine], length[mine], minlength=len(lost)).clip(-(2.0**60), 2.0**60).astype(np.int64)
         sums[: len(lost)] += lost
         lost = sums
     order = np.argsort(-lost, kind="stable")[:count]

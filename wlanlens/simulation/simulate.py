@@ -215,7 +215,7 @@ def _staged(folder: Path) -> Iterator[Path]:
     with _locked(folder):
         if not _holds_a_run(folder) and (foreign := [name for name in (MARK, *WRITTEN) if (folder / name).exists()]):
             raise OutputError(
-                f"the directory holds a {foreign[0]} that wlanlens did not write",
+                f"the directory holds {foreign[0]}, which wlanlens did not write",
                 path=printable(str(folder)),
                 next="choose another with -o",
             )
