@@ -64,6 +64,8 @@ def put(folder: Path, file: str, place: tuple[str | int, ...], value: str) -> No
         (FINDINGS, ("findings", 0, "cost_s"), "Infinity"),
         (FINDINGS, ("findings", 0, "t_end_ns"), "1.5"),
         (FINDINGS, ("findings", 0, "flow"), '"0"'),
+        (FINDINGS, ("findings", 0, "flow"), "4294967296"),
+        (ANALYSIS, ("verdict", "flow"), "-1"),
         (FINDINGS, ("findings", 0, "evidence"), "[null]"),
     ],
 )

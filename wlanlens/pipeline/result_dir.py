@@ -213,6 +213,9 @@ class Stored:
             raise NotOurs(f"schema_version {told['schema_version']} of {FINDINGS} is none that this wlanlens reads")
         rows = enumerate(told["findings"])
         self.findings = Findings([_finding(row, f"findings[{i}]") for i, row in rows], states, undecided)
+        for one in (self.verdict, *self.findings):
+            if one.flow is not None and not 0 <= one.flow < 2**32:
+                raise NotOurs(f"{one.flow} is no number of a connection")
 
     def check(self) -> None:
         """Compare the tables with analysis.json, which has the number of rows of each.
