@@ -9,7 +9,7 @@ from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import Array
 
 #: Phases of a sender to which duplicate ACKs have reported a loss, and of one whose timer has expired.
-_TOLD, _EXPIRED = ("disorder", "recovery"), ("loss",)
+_TOLD, _EXPIRED = ("disorder", "recovery"), "loss"
 
 
 def open_repairs(facts: Facts, keys: Array) -> Rows:
@@ -24,21 +24,17 @@ def open_repairs(facts: Facts, keys: Array) -> Rows:
         where={"state": ("undecided",)},
         keys=keys,
     )
-    told, expired = (_needed(facts, phase, np.unique(spans.key)) for phase in (_TOLD, _EXPIRED))
-    first, last = spans["first_packet"], spans["last_packet"]
-    # The first copy after an expiry ends a silence.
-    inside = told.any_between("packet", spans.key, first, last) | expired.any_between(
-        "packet", spans.key, first, last - 1
-    )
-    return spans.take(inside)
-
-
-def _needed(facts: Facts, phases: tuple[str, ...], keys: Array) -> Rows:
-    """Needed retransmissions of data in these phases."""
     copies = facts.rows(
         "segments",
-        ["packet", "spurious", "len"],
-        where={"transmission": ("retransmission",), "phase": phases},
-        keys=keys,
+        ["packet", "spurious", "len", "phase"],
+        where={"transmission": ("retransmission",), "phase": (*_TOLD, _EXPIRED)},
+        keys=np.unique(spans.key),
     )
-    return copies.take((copies["spurious"] == 0) & (copies["len"] > 0)).sorted_by("packet")
+    needed = copies.take((copies["spurious"] == 0) & (copies["len"] > 0)).sorted_by("packet")
+    by_timer = needed["phase"] == _EXPIRED
+    told, expired = needed.take(~by_timer), needed.take(by_timer)
+    first, last = spans["first_packet"], spans["last_packet"]
+    inside = told.any_between("packet", spans.key, first, last)
+    # The first copy after an expiry ends a silence.
+    inside |= expired.any_between("packet", spans.key, first, last - 1)
+    return spans.take(inside)
