@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,25 @@ def test_a_window_that_the_receiver_has_closed_meanwhile_is_no_stall() -> None:
     for row in rows:
         row["peer_window_bytes"] = 6 * MSS
     assert len(codes(rows[:-1])) == 1
+
+
+def of_sizes(sizes: tuple[int, ...], wait_ms: Callable[[int], float]) -> list[dict[str, object]]:
+    """Single segments of these sizes, one after another."""
+    rows: list[dict[str, object]] = []
+    t, seq = 1000.0, 1
+    for i, size in enumerate(sizes):
+        rows.append(data(2 * i + 1, t, seq, len=size, peer_window_bytes=32_768))
+        rows.append(ack(2 * i + 2, t + wait_ms(size), seq + size))
+        t += wait_ms(size) + 0.02
+        seq += size
+    return rows[:-1]
+
+
+def test_a_slow_line_takes_longer_for_larger_segments_and_a_timer_does_not() -> None:
+    """World 361271: a line of 2.2 kbit/s, and writes of 108, 144 and 252 bytes."""
+    sizes = (252, 144, 144, 108, 144, 108, 144, 144, 108, 144, 108)
+    assert codes(of_sizes(sizes, lambda size: 5 + (size - 108) * 3.7)) == []
+    assert len(codes(of_sizes(sizes, lambda size: 138.0 if size > 108 else 5.0))) == 1
 
 
 def test_waits_of_different_lengths_are_undecided() -> None:

@@ -152,6 +152,15 @@ def test_the_frames_of_an_exchange_and_the_slots_between_others() -> None:
     assert [used.start.tolist(), used.end.tolist()] == [[0, 9_000_000], [1_500_000, 9_500_000]]
 
 
+def test_gaps_of_a_tenth_of_the_time_before_them() -> None:
+    busy = Spans.of(np.array([0, 110, 130, 1000]), np.array([100, 129, 200, 1100]))
+    joined = busy.joined_over(10)
+    assert list(zip(joined.start.tolist(), joined.end.tolist(), strict=True)) == [(0, 200), (1000, 1100)]
+    assert busy.joined_over(11).start.tolist() == [0, 110, 1000]
+    none = Spans.of(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert not len(none.joined_over(10).start)
+
+
 def test_the_wait_for_the_air_begins_behind_the_bus(tmp_path: Path) -> None:
     """A packet that is still on the bus does not wait for the air, though a packet before it does."""
     made = run(tmp_path, "slow_bus", duration_s=4.0)

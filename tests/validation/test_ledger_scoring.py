@@ -111,6 +111,17 @@ def test_what_never_reached_a_tap_is_no_cause_there(tmp_path: Path) -> None:
     assert verdict_score(1, run.facts, sentence, ("receiver",)).cause == "timeouts"
 
 
+def test_no_tap_answers_for_what_stays_in_the_queue_of_its_host(tmp_path: Path) -> None:
+    # 118 connections of one station, whose queue holds data that never passes the tap.
+    run = simulate(random_world(361138, varied=True), tmp_path, seed=361138)
+    trace = wl.align([run.captures["sender"]])
+    last = last_packets_ns(trace)
+    lives = {s.subject: s.life_ns for s in scores(1, run.facts, trace, ("sender",))}
+    assert all(lives[subject] == sum(true_ledger(run.facts, ("sender",), last)[subject].values()) for subject in lives)
+    shorter = [s for s in lives if lives[s] < sum(true_ledger(run.facts, ("sender",))[s].values())]
+    assert len(shorter) > 10
+
+
 def test_no_tap_answers_for_what_was_before_its_first_packet(tmp_path: Path) -> None:
     # The first SYN is lost on its way.
     run = simulate(random_world(391040, varied=True), tmp_path, seed=391040)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: longest of all PHYs: the channel is idle that long for access. If it is idle for longer, no frame was ready.
 ACCESS_NS = 670_000
 
+#: A link that idles for no larger part of the time is full: a larger window would gain no more than that.
+IDLE_PART = 10
+
 #: Backoffs that show their quartiles.
 LEAST_BACKOFFS = 20
 

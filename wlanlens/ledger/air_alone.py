@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger.air import ACCESS_NS, NONE, Air, numbers_of, part, rows_of
+from wlanlens.ledger.air import ACCESS_NS, IDLE_PART, NONE, Air, numbers_of, part, rows_of
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded
 
@@ -41,7 +41,7 @@ class AirAlone:
         self._busy = air.busy
 
     def full(self, flow: int, back: int) -> Spans:
-        """When the air always had a packet of a connection, at least for the round trip after which the first data is answered.
+        """When the air had a packet of a connection, but for gaps of a tenth of the time before each, for a round trip and until data is answered.
 
         Others' frames between two of its own count as its wait for the air.
         """
@@ -54,12 +54,12 @@ class AirAlone:
         reach = np.maximum.accumulate(end)
         idle = self._busy.outside(reach[:-1], begin[1:])
         apart: Array = np.append(True, idle > ACCESS_NS)
-        whole, last = np.cumsum(apart) - 1, np.append(np.flatnonzero(apart)[1:] - 1, len(begin) - 1)
-        spans = Spans(begin[apart], reach[last])
-        never = np.iinfo(np.int64).max
-        first = np.full(len(last), never)
+        last = np.append(np.flatnonzero(apart)[1:] - 1, len(begin) - 1)
+        spans = Spans(begin[apart], reach[last]).joined_over(IDLE_PART)
+        whole = np.searchsorted(spans.start, begin, side="right") - 1
+        first = np.full(len(spans.start), np.iinfo(np.int64).max)
         np.minimum.at(first, whole[data], end[data])
-        answered = np.zeros(len(last), bool)
+        answered = np.zeros(len(first), bool)
         answered[whole[answer & (begin >= first[whole])]] = True
         kept = answered & (spans.end - trip >= first)
         return Spans(spans.start[kept], spans.end[kept])

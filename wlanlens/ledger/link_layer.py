@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from wlanlens.ledger.air import ACCESS_NS, NEVER, NONE, SIFS_NS, Air, access_ns, numbers_of, part, rows_of, value_at
+from wlanlens.ledger.air import (
+    ACCESS_NS,
+    IDLE_PART,
+    NEVER,
+    NONE,
+    SIFS_NS,
+    Air,
+    access_ns,
+    numbers_of,
+    part,
+    rows_of,
+    value_at,
+)
 from wlanlens.ledger.spans import Spans, running_maximum
 from wlanlens.tables import CATEGORIES, POINTS
 from wlanlens.tables.columns import Array, coded, integers, narrow, numbers_of_texts
@@ -136,7 +148,7 @@ class LinkLayer:
         return bool(((rows["air_t_ns"] != NONE) | (rows["usb_packet"] != NONE)).any())
 
     def full(self, flow: int, back: int) -> Spans:
-        """When the air always had a packet of a connection, at least until an answer to the first data of it was back.
+        """When the air had a packet of a connection, but for gaps of a tenth of the time before each, until an answer to its first data was back.
 
         More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
         """
@@ -147,7 +159,9 @@ class LinkLayer:
         answer = links["back"] != back
         if not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
-        spans = Spans.of(np.append(begin, before.start), np.append(end, before.end)).joined(TURN_NS)
+        spans = (
+            Spans.of(np.append(begin, before.start), np.append(end, before.end)).joined(TURN_NS).joined_over(IDLE_PART)
+        )
         arrival = np.maximum(end, links["latest"])
         # The first arrival of data in each, and of the answers made after it the first that was back.
         of = np.searchsorted(spans.start, begin[data], side="right") - 1
@@ -201,7 +215,8 @@ class LinkLayer:
         reach, latest = running_maximum(rows["latest"])
         came = latest[:-1]
         heard = rows["air_t_ns"] != NONE
-        sent = heard & (rows["first"] < rows["air_begin"]) & (rows["payload_bytes"] > 0)
+        # What has not been on the air to the end of the captures is in the queue of its station.
+        sent = (heard & (rows["first"] < rows["air_begin"]) | self._left(rows)) & (rows["payload_bytes"] > 0)
         arrived = heard & (rows["latest"] > np.maximum(rows["air_t_ns"], rows["air_last_ns"]))
         gap = sent[1:] & arrived[came] & (rows["back"][1:] != rows["back"][came]) & (rows["first"][1:] > reach[:-1])
         return Spans.of(reach[:-1][gap], rows["first"][1:][gap])
@@ -210,14 +225,19 @@ class LinkLayer:
         """Since when packets waited of which none later was on the air: they waited to the end of the captures, in a USB adapter if they came
         that far.
         """
-        heard, over_usb = links["air_t_ns"] != NONE, links["usb_packet"] != NONE
-        last = np.full(2, NONE)
-        np.maximum.at(last, links["back"][heard], links["first"][heard])
-        before = last[links["back"]]
-        left = ~heard & (before != NONE) & (links["first"] > before) & (over_usb | ~over_usb.any())
+        over_usb = links["usb_packet"] != NONE
+        left = self._left(links) & (over_usb | ~over_usb.any())
         left &= over_usb | (links["first"] == links["latest"])
         since = links["latest"][left]
         return Spans.of(since, np.full(len(since), NEVER))
+
+    def _left(self, links: dict[str, Array]) -> Array:
+        """Packets that were not on the air, of which none later was."""
+        heard = links["air_t_ns"] != NONE
+        last = np.full(2, NONE)
+        np.maximum.at(last, links["back"][heard], links["first"][heard])
+        before = last[links["back"]]
+        return np.asarray(~heard & (before != NONE) & (links["first"] > before))
 
     def _completed(self, links: dict[str, Array]) -> Array:
         """When the adapter had each packet from its host."""

@@ -37,6 +37,14 @@ class Spans:
         wide = Spans.of(self.start, self.end + gap_ns)
         return Spans(wide.start, wide.end - gap_ns)
 
+    def joined_over(self, part: int) -> Spans:
+        """The same without the gaps of at most one `part`-th of the interval before them."""
+        if not len(self.start):
+            return self
+        begins = np.append(True, (self.start[1:] - self.end[:-1]) * part > (self.end - self.start)[:-1])
+        last = np.append(np.flatnonzero(begins)[1:] - 1, len(begins) - 1)
+        return Spans(self.start[begins], self.end[last])
+
     def began(self, t_ns: Array) -> Array:
         """The start of the interval that each time is in; a time outside gives that time itself."""
         at = np.searchsorted(self.start, t_ns, side="right") - 1

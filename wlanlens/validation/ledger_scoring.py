@@ -176,15 +176,16 @@ def true_ledger(
 
 
 def last_packets_ns(trace: Trace) -> dict[str, int]:
-    """When the last packet of each direction's connection passed the tap, ns of the run."""
-    rows = trace.table("flows").select(["flow", "t_last_ns"]).to_pylist()
+    """When the last packet of each direction's connection passed a tap, ns of the run."""
+    packets = trace.table("packets").select(["flow", "t_ns"])
+    last = packets.group_by("flow", use_threads=False).aggregate([("t_ns", "max")])
     shift = trace.start_ns - EPOCH_NS
     out: dict[str, int] = {}
-    for row in rows:
-        for direction in ("a2b", "b2a"):
-            if row["t_last_ns"] is not None:
+    for row in last.to_pylist():
+        if row["flow"] is not None and row["t_ns_max"] is not None:
+            for direction in ("a2b", "b2a"):
                 subject = trace.subject(row["flow"], direction)
-                out[subject] = max(out.get(subject, 0), row["t_last_ns"] + shift)
+                out[subject] = max(out.get(subject, 0), row["t_ns_max"] + shift)
     return out
 
 
@@ -220,13 +221,15 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
 
 
 def scores(world: int, facts: Truth, trace: Trace, taps: tuple[str, ...]) -> list[LedgerScore]:
-    """Each direction of the true ledger against the trace's. One that has no data at the taps is left out."""
+    """Each direction of the true ledger against the trace's, up to the last packet of its connection that passes a tap: what waits in its
+    host's queue after that shows nowhere. One that has no data at the taps is left out.
+    """
     visible = seen_data(facts)
     ledger = trace.table("ledger")
     said = by_subject(_subjects(ledger, trace.subject), ledger)
     divided = len(taps) > 1
     out = []
-    for subject, categories in sorted(true_ledger(facts, taps).items()):
+    for subject, categories in sorted(true_ledger(facts, taps, last_packets_ns(trace)).items()):
         truth = categories if divided else above(categories)
         where, mine = place(facts, taps, subject), said.get(subject, {})
         if mine or subject in visible.get(where, ()):

@@ -185,7 +185,7 @@ def _judged(
         )
         view = judged_findings(run, taps, case.codes, made.trace, made.findings)
         ledger = scores(case.number, run.facts, made.trace, taps)
-        last = last_packets_ns(made.trace) if len(taps) == 1 else None
+        last = last_packets_ns(made.trace)
         return view, ledger, verdict_score(case.number, run.facts, made.verdict.sentence, taps, last)
     finally:
         shutil.rmtree(out, ignore_errors=True)

@@ -16,6 +16,8 @@ _SENT = (
     "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "spurious", "tsecr",
     "lost_before_tap",
 )  # fmt: skip
+#: Round trips differ by no larger part of what more bytes take on a line; a delayed ACK, by all of it.
+ALIKE_PART = 16
 _ACKED = ("packet", "t_ns", "rel_ack", "tsval", "rtt_ns", "peer_window_bytes")
 
 
@@ -140,6 +142,9 @@ def lone_segments(
     ns_per_byte, singly = _queued_acks(acks, key, in_flight, since_last, calm, largest, min_single_acks)
     # Sent before the previous ACK, the segment was queued behind what that acknowledges.
     begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, t_before)
+    lone = np.flatnonzero(alone & at_once & (last > earlier))
+    took = acks["t_ns"][lone] - sends["t_ns"][segment[lone]]
+    ns_per_byte = np.maximum(ns_per_byte, _ns_per_byte_of_sizes(key, lone, sends["len"][segment[lone]], took))
     waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
     # An ACK of several segments waits for no timer: where none came sooner after the last one, the path takes as long.
     since_newest = np.where(acks["rtt_ns"] != NULL, acks["rtt_ns"] - rtt, since_last)
@@ -225,6 +230,30 @@ def _queued_acks(
     singles, others = (np.bincount(group[which], minlength=len(names)) for which in (single, several))
     acked_singly = (singles > others) & (singles >= min_single_acks)
     return np.where(np.isfinite(least), least, 0.0)[group], acked_singly[group]
+
+
+def _ns_per_byte_of_sizes(key: Array, lone: Array, sizes: Array, took: Array) -> Array:
+    """What a line takes for a byte, ns, where the least times of at least three sizes of lone segments grow with their bytes
+    alike, as no timer of a receiver does; 0 elsewhere.
+
+    `lone`: positions in `key` of segments with these sizes and times to their ACKs.
+    """
+    order = np.lexsort((sizes, key[lone]))
+    of, size = key[lone][order], sizes[order]
+    start = np.flatnonzero(np.concatenate(([True], (np.diff(of) != 0) | (np.diff(size) != 0)))[: len(of)])
+    if not len(start):
+        return np.zeros(len(key))
+    of, size, least = of[start], size[start], np.minimum.reduceat(took[order], start)
+    low, count = key_groups(of)
+    high, group = low + count - 1, np.repeat(np.arange(len(low)), count)
+    apart = least[high] - least[low]
+    slope = apart / np.maximum(size[high] - size[low], 1)
+    off = np.abs(least - least[low][group] - slope[group] * (size - size[low][group]))
+    # The smallest and the largest are on the line in any case.
+    alike = np.bincount(group, off <= apart[group] / ALIKE_PART, len(low)) - 2
+    slope[(apart <= 0) | (count < 3) | (2 * alike < count - 2)] = 0
+    at = np.minimum(np.searchsorted(of[low], key), len(low) - 1)
+    return np.where(of[low][at] == key, slope[at], 0)
 
 
 def _untimed_ns(acks: Rows, key: Array, since_newest: Array, largest: Array) -> Array:

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
 use super::output::Out;
-use super::tap::{by_handshake, by_loops, on_link_of, Tap};
+use super::tap::{by_handshake, by_loops, came_from_link, on_link_of, Tap};
 use super::timer::LEAST_TIMEOUT_NS;
 use crate::packet::{flags, Packet, Tcp};
 
@@ -71,10 +71,18 @@ impl Connection {
         if behind_own {
             out.hosts.loop_ns(self.senders[usize::from(reverse)].host, Some(0));
         }
-        let loops = [reverse, !reverse].map(|side| {
+        let mut loops = [reverse, !reverse].map(|side| {
             let s = &self.senders[usize::from(side)];
             out.hosts.loop_ns(s.host, s.longest_loop())
         });
+        // In a capture of one host's packets that host is near, however long its own queue always keeps what it sends, unless its peers are.
+        let places = self.senders.each_ref().map(|s| s.host);
+        for (side, i) in [reverse, !reverse].into_iter().map(usize::from).enumerate() {
+            let own = out.hosts.is_of_all(places[i], places[1 - i]) && came_from_link(&self.senders[i]);
+            if own && rest_ns <= TICK_NS && loops[1 - side] > TICK_NS {
+                loops[side] = out.hosts.loop_ns(places[i], Some(0));
+            }
+        }
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;

@@ -174,7 +174,7 @@ impl Connection {
             me.settle_held_ack(start, out);
         }
         if syn {
-            me.open(peer, t, has_ack);
+            me.open(peer, t, has_ack, out.hosts);
         }
         let paused = me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS);
         let above = rel_seq.map_or(0, |r| r - me.captured_end);
@@ -483,14 +483,14 @@ impl Connection {
     }
 
     /// Close the connection and write the rows that are left.
-    pub fn finish(&mut self, out: &mut Out<'_>) {
+    pub fn finish(&mut self, now: i64, out: &mut Out<'_>) {
         out.flow = self.id;
         let t = self.last_t;
         for sender in &mut self.senders {
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
-                sender.end_view(&mut timeline);
+                sender.end_view(now, &mut timeline);
                 let least = Some(sender.pair_least).filter(|least| *least < i64::MAX);
                 timeline.settle_answer(least, sender.outstanding_ns(t));
                 timeline.finish(out.intervals, self.id, reverse);

@@ -1,5 +1,6 @@
 //! The times of the handshake, from which the tap's position follows.
 
+use super::host_queue::HostQueues;
 use super::intervals::TICK_NS;
 use super::sender_state::SenderState;
 
@@ -98,11 +99,15 @@ impl Handshake {
 impl SenderState {
     /// It sends a SYN, or a SYN+ACK, which answers a SYN of the peer or is sent by its timer.
     #[cold]
-    pub fn open(&mut self, peer: &mut SenderState, t: i64, ack: bool) {
+    pub fn open(&mut self, peer: &mut SenderState, t: i64, ack: bool, hosts: &mut HostQueues) {
         peer.asked = Some(t);
         if ack {
             let took = self.asked.map(|at| t - at);
             self.answered_in = self.answered_in.into_iter().chain(took).min();
+            // A host answers a SYN at once.
+            if let Some(delay) = took.filter(|_| hosts.is_near(self.host, peer.host)) {
+                hosts.note_delay(self.host, t, delay, true);
+            }
         } else {
             peer.syns_of_peer = peer.syns_of_peer.saturating_add(1);
         }

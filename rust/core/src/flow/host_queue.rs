@@ -13,6 +13,8 @@ const LEAST_BYTES: i64 = 128;
 const SLACK_NS: i64 = 2_000;
 /// Packets in turn: fewer pass without a pause by chance.
 const LEAST_RUN: u32 = 16;
+/// Fewer connections have one end in common by chance.
+const LEAST_CONNECTIONS: u32 = 16;
 /// A queue that nothing shows any more after so many times its delay has drained.
 const DRAINED: i64 = 8;
 
@@ -75,6 +77,8 @@ struct Interface {
     delay: (i64, i64),
     /// The least time from the tap to the host and back, over its connections.
     loop_ns: i64,
+    /// Connections of which it is an end.
+    connections: u32,
 }
 
 /// No packet that needs so long passes later without a pause before it.
@@ -84,7 +88,11 @@ fn with_slack(needs: i64) -> i64 {
 
 /// By host, in a table of constant size: two hosts in one place seem faster, and so less busy.
 #[derive(Debug)]
-pub struct HostQueues(Vec<Interface>);
+pub struct HostQueues {
+    interfaces: Vec<Interface>,
+    /// Connections of the capture.
+    connections: u32,
+}
 
 impl Default for HostQueues {
     fn default() -> Self {
@@ -99,15 +107,16 @@ impl Default for HostQueues {
             line: false,
             delay: (0, 0),
             loop_ns: i64::MAX,
+            connections: 0,
         };
-        HostQueues(vec![idle; limits::IP_ID_HOSTS])
+        HostQueues { interfaces: vec![idle; limits::IP_ID_HOSTS], connections: 0 }
     }
 }
 
 impl HostQueues {
     /// A packet of the host passes; `syn`: it opens a connection.
     pub fn observe(&mut self, place: u16, t: i64, wire_bytes: u32, syn: bool) -> Busy {
-        let Some(x) = self.0.get_mut(usize::from(place)) else { return Busy::UNKNOWN };
+        let Some(x) = self.interfaces.get_mut(usize::from(place)) else { return Busy::UNKNOWN };
         let until = x.last_t;
         let gap = t.saturating_sub(x.last_t);
         let bytes = x.last_bytes + UNSEEN_BYTES;
@@ -140,7 +149,7 @@ impl HostQueues {
 
     /// An answer that the host gave at once passes `delay` later: its queue kept it so long. `sure`: it answers no earlier packet.
     pub fn note_delay(&mut self, place: u16, t: i64, delay: i64, sure: bool) {
-        if let Some(x) = self.0.get_mut(usize::from(place)) {
+        if let Some(x) = self.interfaces.get_mut(usize::from(place)) {
             let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
             if sure || delay >= x.delay.0 || !lately {
                 x.delay = (delay, t);
@@ -148,9 +157,32 @@ impl HostQueues {
         }
     }
 
+    /// A connection between two hosts begins.
+    pub fn open(&mut self, places: [u16; 2]) {
+        self.connections = self.connections.saturating_add(1);
+        for place in places {
+            if let Some(x) = self.interfaces.get_mut(usize::from(place)) {
+                x.connections = x.connections.saturating_add(1);
+            }
+        }
+    }
+
+    /// Whether every connection of the capture has this host as an end, and one in eight at most the other one: a capture of its own packets.
+    pub fn is_of_all(&self, place: u16, other: u16) -> bool {
+        let connections = |place: u16| self.interfaces.get(usize::from(place)).map_or(0, |x| x.connections);
+        self.connections >= LEAST_CONNECTIONS
+            && connections(place) == self.connections
+            && u64::from(connections(other)) * 8 <= u64::from(self.connections)
+    }
+
+    /// As far as this capture has shown, the tap is near this host.
+    pub fn is_near(&self, place: u16, other: u16) -> bool {
+        self.is_of_all(place, other) || self.interfaces.get(usize::from(place)).is_some_and(|x| x.loop_ns <= TICK_NS)
+    }
+
     /// The least time from the tap to the host and back; `own`: as one of its connections shows it.
     pub fn loop_ns(&mut self, place: u16, own: Option<i64>) -> i64 {
-        let Some(x) = self.0.get_mut(usize::from(place)) else { return i64::MAX };
+        let Some(x) = self.interfaces.get_mut(usize::from(place)) else { return i64::MAX };
         x.loop_ns = x.loop_ns.min(own.unwrap_or(i64::MAX));
         x.loop_ns
     }

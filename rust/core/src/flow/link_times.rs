@@ -9,6 +9,8 @@ const IDLE_PART: i64 = 10;
 const IDLE_PART_OF_AIR: i64 = 4;
 /// A packet without data takes this part of the time of a full segment on the air (preamble, waiting, acknowledgment), and less on a line.
 const EMPTY_PART: i64 = 4;
+/// Round trips differ by no larger part of what more bytes take on a line; a delayed ACK, by all of it.
+const ALIKE_PART: i64 = 16;
 /// 18 minutes: no link needs longer, and products of times stay far below 2^63.
 const LONGEST_NS: i64 = 1 << 40;
 /// Round trips that show the time of a burst and of a larger one, or never will: slow start doubles the window in each.
@@ -21,6 +23,7 @@ pub struct LinkTimes {
     handshake: Option<i64>,
     smallest: Option<(i64, i64)>,
     largest: Option<(i64, i64)>,
+    is_line: bool,
 }
 
 impl LinkTimes {
@@ -41,6 +44,24 @@ impl LinkTimes {
         if self.largest.is_none_or(|known| bytes > known.0 || shorter(known)) {
             self.largest = Some((bytes, rtt));
         }
+    }
+
+    /// A burst of a third size that takes as much longer than the smallest as its bytes let expect shows a line: no timer of a receiver does.
+    pub fn compare(&mut self, bytes: i64, rtt: i64) {
+        let Some(((few, took), (many, longer))) = self.smallest.zip(self.largest) else { return };
+        let expected = self.on_line(bytes).unwrap_or(rtt);
+        self.is_line |=
+            longer > took && (few + 1..many).contains(&bytes) && (rtt - expected).abs() <= (longer - took) / ALIKE_PART;
+    }
+
+    /// The round trip of a burst on such a line.
+    pub fn of_line(&self, bytes: i64) -> Option<i64> {
+        self.on_line(bytes).filter(|_| self.is_line)
+    }
+
+    fn on_line(&self, bytes: i64) -> Option<i64> {
+        let ((few, took), (many, longer)) = self.smallest.zip(self.largest)?;
+        (many > few).then(|| took + (longer - took).saturating_mul(bytes - few) / (many - few))
     }
 
     /// Whether packets are on the link all the time while a burst of so many bytes is answered in this time.

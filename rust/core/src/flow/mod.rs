@@ -252,6 +252,7 @@ impl Tracker {
         for (i, sender) in connection.senders.iter_mut().enumerate() {
             sender.host = places[usize::from(swapped) ^ i][0];
         }
+        self.hosts.open(connection.senders.each_ref().map(|s| s.host));
         let counters = ConnectionCounters::default();
         let entry = Some(Box::new(Entry { connection, counters, key, swapped, places, packets: 0 }));
         let slot = match self.free.pop() {
@@ -281,7 +282,7 @@ impl Tracker {
         let Tracker { segments, timeouts, recoveries, intervals, notes, flows, pairs, hosts, .. } = self;
         let (flow, busy) = (entry.connection.id, Busy::UNKNOWN);
         let mut out = Out { flow, segments, timeouts, recoveries, intervals, notes, pairs, hosts, busy };
-        entry.connection.finish(&mut out);
+        entry.connection.finish(self.last_t, &mut out);
         flows.push(&entry.connection, &entry.counters, entry.ends(), why, self.last_ns);
     }
 

@@ -7,7 +7,7 @@ use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, State, TimeoutKind, Trigger};
-use super::link_times::Bursts;
+use super::link_times::{Bursts, LinkTimes};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::sender_view::SenderView;
@@ -292,6 +292,8 @@ pub struct SenderState {
     /// The bursts that one ACK each answered, and since when the link has been busy by the latest.
     pub bursts: Option<Bursts>,
     pub link_busy: Option<(i64, i64)>,
+    /// Round trips of its bursts by size.
+    pub sizes: LinkTimes,
     pub last_send: Option<i64>,
     /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
     pub same_acks: u16,

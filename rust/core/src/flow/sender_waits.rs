@@ -15,7 +15,7 @@ use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 use super::timestamp_clock::TimestampClock;
 use super::trigger::REACTION_SLACK_NS;
-use super::wait_state::pace_of;
+use super::wait_state::{pace_of, sends_at_once};
 
 /// Two clocks differ by one part of so many at most (IEEE 802.3 clause 22.2.2.1: 100 ppm each).
 const CLOCK_ERROR: i64 = 5_000;
@@ -417,13 +417,17 @@ impl SenderState {
     }
 
     /// The capture ends. Nothing is outstanding: the sender had sent all, and at a tap away from it what followed is idle time or undecided.
-    pub fn end_view(&mut self, timeline: &mut Timeline) {
+    pub fn end_view(&mut self, now: i64, timeline: &mut Timeline) {
         // It did not wait for a last delayed ACK: it had sent all.
         timeline.retract_stall();
         self.drop_kept_back(timeline);
         self.end_first_delayed(timeline);
         if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
             timeline.sent_all(last);
+            // The capture goes on, and the latest ACK released nothing: no window was the limit.
+            if self.view.is_none() && !sends_at_once(self, timeline.rest_ns(), now) {
+                timeline.had_room(last);
+            }
         }
         let asked = self.repair_asked().filter(|asked| *asked < timeline.now());
         if let Some(asked) = asked.filter(|_| self.has_not_shown_repair(timeline.now())) {

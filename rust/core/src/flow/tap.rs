@@ -113,6 +113,11 @@ fn ttl_says(senders: &[SenderState; 2]) -> Option<Near> {
     }
 }
 
+/// No router decremented the TTL of its packets.
+pub fn came_from_link(sender: &SenderState) -> bool {
+    INITIAL_TTLS.contains(&sender.tally.ttl)
+}
+
 /// Packets of this end come without passing a router, and those of the other end passed one: the tap is on its link.
 pub fn on_link_of(senders: &[SenderState; 2], reverse: bool) -> bool {
     ttl_says(senders) == Some(if reverse { Near::B } else { Near::A })

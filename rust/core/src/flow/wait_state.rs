@@ -103,9 +103,11 @@ pub fn delayed_ack(
     }
     let least = h.rtt_least?;
     // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
+    let on_line = h.sizes.of_line(if first { o.acked } else { h.flight_sent });
     let own = match h.ns_per_kib {
         // What passes a tap at the receiver has the path behind it.
         _ if h.near_receiver => 0,
+        _ if on_line.is_some() => on_line.unwrap_or(least) - least,
         Some(n) => own_delay(n, if first { o.acked } else { h.flight_sent }),
         None if first => 0,
         None if h.flight_sent <= h.mss() || h.answered_by_timer(o, silent, least) => 0,
@@ -317,6 +319,8 @@ impl SenderState {
             let bursts = Bursts::follow(self.bursts, t, rtt, at_once);
             self.link_busy = bursts.busy_since(t, (o.acked, rtt), times, self.segment);
             self.bursts = Some(bursts);
+            self.sizes.note(o.acked, rtt, None);
+            self.sizes.compare(o.acked, rtt);
         }
         let late = rtt - self.rtt_least.unwrap_or(rtt);
         let (bytes, before, window) = std::mem::replace(&mut self.burst_late, (o.acked, late, self.window));

@@ -147,3 +147,27 @@ fn the_window_of_a_syn_is_no_smaller_one() {
     }
     assert!(s.run().time_in("delayed_ack") / MS >= 190);
 }
+
+/// How long ACKs were delayed, ms: single segments of these bytes, one after another, each answered after 2 s and so long a KB.
+fn singly(bytes: &[u32], ms_per_kb: f64, timer: impl Fn(u32) -> f64) -> i64 {
+    let mut s = Script::between(false, 2000.0);
+    s.packets[2].time_ns = s.packets[1].time_ns;
+    let (mut t, mut seq) = (2030.0, 1000);
+    for len in bytes {
+        s.push(t, true, seq, 5000, flags::ACK, *len, &[], None);
+        seq += len;
+        t += 2000.0 + ms_per_kb * f64::from(*len) / 1000.0 + timer(*len);
+        s.push(t, false, 5000, seq, flags::ACK, 0, &[], None);
+        t += 0.1;
+    }
+    s.run().time_in("delayed_ack") / MS
+}
+
+#[test]
+fn round_trips_that_grow_with_the_bytes_are_a_lines() {
+    let sizes = [100, 400, 200, 400, 100, 200, 400, 200];
+    // The second one takes 210 ms longer than the first: a third size shows that its bytes do.
+    assert!(singly(&sizes, 700.0, |_| 0.0) <= 280);
+    // A receiver that answers small segments at once and delays the others.
+    assert!(singly(&sizes, 0.0, |len| if len > 100 { 100.0 } else { 0.0 }) >= 300);
+}

@@ -164,3 +164,38 @@ fn data_that_echoes_an_older_ack_was_written_before_the_latest() {
     assert_eq!(idle(27), 0);
     assert!(idle(47) > 100);
 }
+
+/// A host that opens `connections` connections at once, to as many peers or to one, each answered after 30 ms: its queue keeps the
+/// answers for 170 ms more, and later ones longer. ms of all handshakes.
+fn opened_at_once(connections: u16, peers: u16) -> i64 {
+    let mut s = Script::new(false);
+    s.packets.clear();
+    for k in 0..connections {
+        let n = f64::from(k);
+        let late = 200.0 + 6.0 * n + f64::from(k % 3);
+        for (ms, from_a, seq, ack, f, len) in [
+            (3.0 * n, true, 999, 0, flags::SYN, 0),
+            (30.0 + 3.0 * n, false, 4999, 1000, flags::SYN | flags::ACK, 0),
+            (late, true, 1000, 5000, flags::ACK, 1000),
+            (late + 250.0, false, 5000, 2000, flags::ACK, 0),
+        ] {
+            s.push(ms, from_a, seq, ack, f, len, &[], (f & flags::SYN != 0).then_some(1460));
+            let peer = Addr::v4([10, 0, 1, (k % peers) as u8]);
+            let p = s.last();
+            *(if from_a { &mut p.src_port } else { &mut p.dst_port }) = Some(40_000 + k);
+            *(if from_a { &mut p.dst } else { &mut p.src }) = peer;
+            p.ip_ttl = Some(64);
+        }
+    }
+    s.in_order();
+    s.run().time_in("handshake") / MS
+}
+
+#[test]
+fn the_host_of_a_capture_of_its_own_packets_is_near() {
+    // Each handshake ends when its SYN+ACK passes.
+    assert_eq!(opened_at_once(40, 40), 40 * 30);
+    // Two hosts may both be far away, and a few connections may have one end in common by chance.
+    assert!(opened_at_once(40, 1) > 40 * 100);
+    assert!(opened_at_once(8, 8) > 8 * 100);
+}

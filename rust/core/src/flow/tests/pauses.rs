@@ -76,3 +76,20 @@ fn a_copy_right_behind_a_long_pause_shows_one_timer() {
     assert!((1000 * MS..2000 * MS).contains(&t.time_in("rto_wait")), "{:?}", t.intervals());
     assert!(t.time_in("idle") > 50_000 * MS, "{:?}", t.intervals());
 }
+
+#[test]
+fn an_ack_that_opens_the_window_and_releases_nothing_shows_that_all_was_sent() {
+    // The only segment fills the window. Another connection goes on after its ACK.
+    let limited = |after_ms: f64| {
+        let mut s = Script::new(false);
+        s.data(20.2, 0);
+        s.ack(65.0, 1);
+        s.push(65.0 + after_ms, true, 1, 1, flags::ACK, 10, &[], None);
+        s.last().src_port = Some(7);
+        s.offer(1000);
+        s.run().time_in("window_limited") / MS
+    };
+    assert_eq!(limited(300.0), 0);
+    // Too early to tell.
+    assert_eq!(limited(0.0), 44);
+}

@@ -27,6 +27,9 @@ pub(super) struct Direction<'a> {
 
 type Row = (Category, Ns, Ns);
 
+/// A link that idles for no larger part of the time is full: more data at once would gain no more than that.
+const IDLE_PART: Ns = 10;
+
 /// The time that has no category yet, and the rows so far.
 struct Canvas {
     left: Spans,
@@ -225,7 +228,7 @@ impl Direction<'_> {
         !outstanding.without(&Spans::of(arrived)).is_empty()
     }
 
-    /// Times in which a link always had data of this direction, for longer than it takes until an answer to the first of it is back, or up to
+    /// Times in which a link had data of this direction, but for gaps of a tenth of the time before each, for longer than it takes until an answer to the first of it is back, or up to
     /// the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs:
     /// one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
@@ -257,8 +260,13 @@ impl Direction<'_> {
         let mut k = 0;
         while k < stays.len() {
             let (place, start, mut until, mut arrived) = stays[k];
+            let mut busy_since = start;
             k += 1;
-            while k < stays.len() && stays[k].0 == place && stays[k].1 <= until {
+            while k < stays.len()
+                && stays[k].0 == place
+                && stays[k].1 <= until + until.saturating_sub(busy_since) / IDLE_PART
+            {
+                busy_since = if stays[k].1 > until { stays[k].1 } else { busy_since };
                 until = until.max(stays[k].2);
                 arrived = arrived.min(stays[k].3);
                 k += 1;
