@@ -359,7 +359,7 @@ def _of_unknown_cause(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str
     if 2 * repairs_ns > ns:
         took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}{f': {segments}' if lost else ''}"
         return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
-    losses = f"; {segments}" if lost else ""
+    losses = f"; packet loss may explain it: {segments}" if lost else ""
     return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
 
 

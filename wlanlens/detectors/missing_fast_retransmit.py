@@ -66,7 +66,7 @@ def missing_fast_retransmit(
     -------------
     Runs of three or more duplicate ACKs without a retransmission of the segment that they request, and whether that was right or
     wrong. A wrong one costs the time from the third duplicate ACK to the retransmission or the ACK of new data, less the time of a
-    fast retransmit. A right one costs nothing; one finding has all reasons.
+    fast retransmit. A right one costs nothing; there is one finding for each direction, with all reasons.
 
     Why it happens
     --------------
@@ -81,8 +81,8 @@ def missing_fast_retransmit(
     retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
     retransmits the left edge so late; it is not wrong to leave the byte to a timer that expires no later. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
-    `wait_rtts` and `min_wait_ms`: what a fast retransmit may take: with SACK a round trip, the reordering window of RACK (RFC 8985);
-    20 ms, the scheduling of a busy host. Without an answer the reason is the first of these:
+    `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
+    20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
     `after_timeout`: the ACK is not above what had been sent at an earlier expiry;
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
     `spurious_retransmissions`: at least three retransmissions below that ACK in the last `cause_s` seconds (longer than any round
@@ -100,7 +100,7 @@ def missing_fast_retransmit(
     A retransmission that may be under way, sent after the segment that the first ACK answers, is the answer, also if it is lost: that
     shows only later. Window updates and keep-alives
     repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
-    retransmission: a wrong case is undecided there; so is one where the capture ends before the segment arrives. Copies of a SYN
+    retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
     are answered with ACKs of byte 1, which ask for nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
 
@@ -122,7 +122,6 @@ def missing_fast_retransmit(
         keys=np.unique(third.key),
     )
     rtt = np.maximum(np.maximum(third["srtt_ns"], facts.flow_values("handshake_rtt_ns", third.key)), 0)
-    rtt *= facts.flow_values("sack_agreed", third.key) == 1
     wait = np.maximum((rtt * wait_rtts).astype(np.int64), int(min_wait_ms * 1e6))
     acks = facts.cached(Acks)
     began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
@@ -151,7 +150,7 @@ def missing_fast_retransmit(
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
-    # Its retransmission may still be to come; after a timeout, the timer's.
+    # After a timeout the sender waits for the timer; otherwise its retransmission may still be to come.
     cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
     # An answer may leave the queue before the tap as late as the latest one did.
     answered = np.where(by_timer | (sent == NULL), 0, sent - third["t_ns"])

@@ -330,7 +330,7 @@ impl Connection {
         };
         if let Some(mut timeline) = me.timeline.take() {
             let trip = me.view.as_ref().and_then(|v| v.round_trip());
-            timeline.pass(piece(me.on_path(t - timeline.now(), before[0].0), before[0].1, me, 0, trip));
+            timeline.pass(piece(me.on_path(t, timeline.now(), before[0].0), before[0].1, me, 0, trip));
             if let Some(o) = &sent {
                 me.follow_view();
                 let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
@@ -379,7 +379,7 @@ impl Connection {
             }
             peer.settle_first_delayed(o, &mut timeline);
             if let Some((stall, held)) = stall {
-                let state = peer.on_path(t - timeline.now(), before[1].0);
+                let state = peer.on_path(t, timeline.now(), before[1].0);
                 timeline.pass(Piece { end: t - held - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
                 timeline.pass(Piece { end: t - held, packets: 0, ..piece(State::DelayedAck, None, peer, 0, None) });
                 timeline.pass_stall(
@@ -392,7 +392,7 @@ impl Connection {
                 }
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
-                let state = peer.on_path(t - timeline.now(), state);
+                let state = peer.on_path(t, timeline.now(), state);
                 if o.unseen && before[1].0 == State::Idle {
                     // What the tap missed was sent at most a round trip and a delayed ACK before.
                     let idle_until = t - peer.tally.rtt_max.saturating_add(MOST_ACK_DELAY_NS);

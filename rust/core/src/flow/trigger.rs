@@ -61,7 +61,9 @@ impl SenderState {
     /// Determine the trigger of a retransmission; changes the phase (RFC 5681, 6298, 6582, 6675, 8985).
     pub fn name_trigger(&mut self, s: &Sent, o: &mut SentOutcome) {
         let v = self.evidence(s, o);
-        self.doubt_undo(s, v.head && v.clocked && !o.acked_before, v.told);
+        let goes_back = v.head && v.clocked && !o.acked_before;
+        self.doubt_undo(s, goes_back, v.told);
+        self.resume_recovery(goes_back);
         let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),

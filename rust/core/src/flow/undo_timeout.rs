@@ -76,15 +76,31 @@ impl SenderState {
     }
 
     /// Whether an ACK of new data ends a fast recovery: the echo is older than the first retransmission, and none is outstanding any more (Linux:
-    /// `tcp_try_undo_partial`).
+    /// `tcp_try_undo_partial`); or DSACKs have reported every copy (`tcp_try_undo_dsack`).
     pub fn undoes_recovery(&mut self, a: &Ack<'_>) -> bool {
-        let older = self.undo.is_older(a);
+        let older = self.undo.is_older(a) && !self.ignores_echo;
         let outstanding = self.pending.iter().any(|p| p.covered.is_none() && p.end > self.una);
-        if older && !outstanding {
-            self.undo.first_tsval = None;
-            self.resume_slow_start(a.t);
+        let by = match () {
+            () if older && !outstanding => By::Echo,
+            () if a.sack_ok && self.undo.unreported == Some(0) => By::Dsack,
+            () => return false,
+        };
+        self.undo.first_tsval = None;
+        self.undo.left_recovery = Some((a.t, self.end, by));
+        self.resume_slow_start(a.t);
+        true
+    }
+
+    /// That ACK releases a retransmission of the next bytes at once: a sender without the Eifel detection goes on with its recovery (RFC 6582
+    /// section 3.2), and one that has undone it sends new data.
+    pub fn resume_recovery(&mut self, goes_back: bool) {
+        let Some((at, end, by)) = self.undo.left_recovery.take() else { return };
+        let goes_on = goes_back && self.near_sender && !self.behind && self.last_ack == Some(at) && self.end == end;
+        if let Some(recovery) = self.recoveries.back_mut().filter(|_| goes_on) {
+            recovery.ended = None;
+            self.phase = Phase::Recovery;
+            self.ignores_echo |= by == By::Echo;
         }
-        older && !outstanding
     }
 
     /// The sender may have undone the timeout: its next transmission decides.

@@ -277,18 +277,31 @@ impl SenderState {
             && (!empty || self.flight() > 2 * self.mss() || self.bursts.is_some_and(|bursts| bursts.may_be_busy(t)));
     }
 
-    /// More data, by a window without room or one that still grows, would only wait on a full path. `silent`: for how long no packet of the
+    /// More data, by a window without room or one that still grows, would only wait on a full path. `now`: when the latest packet of the
     /// connection passed.
     #[inline]
-    pub fn on_path(&self, silent: i64, state: State) -> State {
+    pub fn on_path(&self, t: i64, now: i64, state: State) -> State {
         match state {
-            State::WindowLimited if self.stands_still(silent) => state,
+            State::WindowLimited if self.stands_still(t - now) => state,
+            // A sniffer sees no expiry.
+            State::SlowStart | State::WindowLimited | State::Transfer if self.hears_nothing(t) => State::Undecided,
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
             State::SlowStart if self.queued => State::Transfer,
             // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
             State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,
             _ => state,
         }
+    }
+
+    /// A sniffer hears no ACK for so long that the sender's timer may have expired, whatever stations repeat meanwhile: a link whose rate
+    /// has fallen delivers a segment for each ACK in that time, and a queue takes no longer than it took lately.
+    fn hears_nothing(&self, t: i64) -> bool {
+        if !self.sniffed {
+            return false;
+        }
+        let trip = self.view.as_ref().and_then(|view| view.round_trip()).max(self.timer.srtt()).unwrap_or(0);
+        let answer = own_delay(self.ns_per_kib.unwrap_or(0), 2 * self.mss());
+        self.last_ack.is_some_and(|ack| t - ack > FIRST_TIMEOUT_NS + trip && t - ack > STILL_WINDOWS * answer)
     }
 
     /// For so long the path would have passed some windows, and a station have given up a frame: the path holds none of the data, and the

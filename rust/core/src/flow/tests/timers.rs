@@ -199,3 +199,25 @@ fn near_the_sender_a_silence_that_no_ack_ended_is_a_timer_however_short() {
         assert!(t.time_in("rto_wait") >= 1200 * MS, "{:?}", t.intervals());
     }
 }
+
+#[test]
+fn a_sniffer_that_hears_no_ack_for_longer_than_a_timer_leaves_open_what_the_sender_waits_for() {
+    // Twenty segments, each with its ACK; then the station repeats frames that no receiver acknowledges.
+    let undecided = |sniffed: bool| {
+        let mut s = Script::between(false, 10.0);
+        for n in 0..20 {
+            s.data(30.0 + 2.0 * f64::from(n), n);
+            s.ack(31.0 + 2.0 * f64::from(n), n + 1);
+        }
+        for n in 20..60 {
+            s.data(70.0 + 20.0 * f64::from(n - 20), n);
+        }
+        s.ack(880.0, 60);
+        for p in s.packets.iter_mut().filter(|_| sniffed) {
+            p.mpdu = Some(Mpdu { ta: [2; 6], ra: [4; 6], seq_ctl: p.number as u16 * 16, tid: 0, retry: false });
+        }
+        s.run().time_in("undecided") / MS
+    };
+    assert_eq!(undecided(false), 0);
+    assert!((550..=650).contains(&undecided(true)), "{}", undecided(true));
+}

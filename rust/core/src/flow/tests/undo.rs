@@ -76,3 +76,63 @@ fn evidence_that_a_timeout_was_not_needed_stands_where_its_kind_is_undecided() {
     }
     assert!(!evidence(away));
 }
+
+/// Twelve segments, of which the first arrives late: the sender repeats it for three duplicate ACKs, and an ACK of an original answers.
+fn repeated_too_early() -> Script {
+    let mut s = Script::new(true);
+    for n in 0..12 {
+        s.sent_with(30.0 + f64::from(n), n, 1030 + n, 2020);
+    }
+    for n in 0..3 {
+        s.sack(51.0 + f64::from(n), 0, 1, 2 + n);
+        s.stamp(2051 + n, 1030);
+    }
+    s.sent_with(53.1, 0, 1053, 2020);
+    s.acked_with(55.0, 4, 2055, 1030);
+    s
+}
+
+fn recovery(s: &Script) -> i64 {
+    s.run().time_in("fast_recovery") / MS
+}
+
+#[test]
+fn a_sender_without_the_eifel_detection_goes_on_with_its_recovery() {
+    let mut s = repeated_too_early();
+    s.sent_with(55.1, 4, 1055, 2055);
+    s.acked_with(75.0, 8, 2075, 1034);
+    s.sent_with(75.1, 8, 1075, 2075);
+    s.acked_with(95.0, 12, 2095, 1038);
+    assert_eq!(recovery(&s), 41);
+    // With it, new data follows.
+    let mut s = repeated_too_early();
+    s.sent_with(55.1, 12, 1055, 2055);
+    s.acked_with(75.0, 8, 2075, 1034);
+    s.sent_with(75.1, 13, 1075, 2075);
+    s.acked_with(95.0, 14, 2095, 1075);
+    assert_eq!(recovery(&s), 2);
+}
+
+#[test]
+fn dsacks_of_every_copy_end_a_recovery() {
+    // Without timestamps. The receiver reports the copy as a duplicate, and later ACKs go on.
+    let ends = |reported: bool| {
+        let mut s = Script::new(true);
+        s.flight(30.0, 0..12);
+        for n in 0..3 {
+            s.sack(51.0 + f64::from(n), 0, 1, 2 + n);
+        }
+        s.data(53.1, 0);
+        s.ack(55.0, 4);
+        if reported {
+            s.sack(56.0, 4, 0, 1);
+        }
+        s.ack(58.0, 5);
+        s.data(58.1, 12);
+        s.ack(80.0, 8);
+        s.data(80.1, 13);
+        s.ack(95.0, 14);
+        recovery(&s)
+    };
+    assert_eq!((ends(true), ends(false)), (5, 42));
+}

@@ -27,8 +27,17 @@ pub(super) struct Direction<'a> {
 
 type Row = (Category, Ns, Ns);
 
-/// A link that idles for no larger part of the time is full: more data at once would gain no more than that.
+/// A link that idles for no larger part of the time in which it sends is full: more data at once would gain no more than that.
 const IDLE_PART: Ns = 10;
+
+/// A packet's stay at a link, with its queue. `served`: for how long the link sent it, or tried to. `arrived`: data at the receiver.
+struct Stay {
+    place: Place,
+    enters: Ns,
+    leaves: Ns,
+    served: Ns,
+    arrived: Ns,
+}
 
 /// The time that has no category yet, and the rows so far.
 struct Canvas {
@@ -228,7 +237,7 @@ impl Direction<'_> {
         !outstanding.without(&Spans::of(arrived)).is_empty()
     }
 
-    /// Times in which a link had data of this direction, but for gaps of a tenth of the time before each, for longer than it takes until an answer to the first of it is back, or up to
+    /// Times in which a link had data of this direction, but for gaps of a tenth of the time in which it sent before each, for longer than it takes until an answer to the first of it is back, or up to
     /// the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs:
     /// one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
@@ -242,7 +251,7 @@ impl Direction<'_> {
             a.1 = earliest;
         }
         let reverse = self.rows(self.sent).next().is_some_and(|p| p.reverse);
-        let mut stays: Vec<(Place, Ns, Ns, Ns)> = Vec::new();
+        let mut stays: Vec<Stay> = Vec::new();
         for trip in self.below.trips.iter().filter_map(|i| self.trips.get(*i as usize)) {
             let Some(p) = self.packets.get(trip.packet as usize) else { continue };
             let data = p.reverse == reverse && p.len > 0;
@@ -252,23 +261,26 @@ impl Direction<'_> {
                 Place::Wire(..) => continue,
             };
             let arrived = if data && p.fate == PacketFate::Delivered { p.ended } else { NEVER };
-            stays.push((place, trip.enters, trip.leaves.min(end), arrived));
+            let leaves = trip.leaves.min(end);
+            stays.push(Stay {
+                place,
+                enters: trip.enters,
+                leaves,
+                served: leaves.saturating_sub(trip.starts),
+                arrived,
+            });
         }
         // Trips are in order of time.
-        stays.sort_by_key(|s| s.0);
+        stays.sort_by_key(|s| s.place);
         let (mut full, mut longest) = (Vec::new(), self.below.round_trip);
         let mut k = 0;
         while k < stays.len() {
-            let (place, start, mut until, mut arrived) = stays[k];
-            let mut busy_since = start;
+            let Stay { place, enters: start, leaves: mut until, mut served, mut arrived } = stays[k];
             k += 1;
-            while k < stays.len()
-                && stays[k].0 == place
-                && stays[k].1 <= until + until.saturating_sub(busy_since) / IDLE_PART
-            {
-                busy_since = if stays[k].1 > until { stays[k].1 } else { busy_since };
-                until = until.max(stays[k].2);
-                arrived = arrived.min(stays[k].3);
+            while let Some(next) = stays.get(k).filter(|s| s.place == place && s.enters <= until + served / IDLE_PART) {
+                served = next.served + if next.enters > until { 0 } else { served };
+                until = until.max(next.leaves);
+                arrived = arrived.min(next.arrived);
                 k += 1;
             }
             let answer = answers.get(answers.partition_point(|a| a.0 < arrived)).map_or(NEVER, |a| a.1);
