@@ -77,6 +77,19 @@ def test_a_slow_line_takes_longer_for_larger_segments_and_a_timer_does_not() -> 
     assert len(codes(of_sizes(sizes, lambda size: 138.0 if size > 108 else 5.0))) == 1
 
 
+def test_a_receiver_that_acknowledges_at_once_in_the_beginning() -> None:
+    """World 363004: sixteen segments at once, and then two of three wait for the timer."""
+    rows: list[dict[str, object]] = []
+    t = 1000.0
+    for i in range(19):
+        wait_ms = 205.0 if i in (16, 18) else 5.0
+        rows.append(data(2 * i + 1, t, 1 + i * MSS, peer_window_bytes=32_768))
+        rows.append(ack(2 * i + 2, t + wait_ms, 1 + (i + 1) * MSS))
+        t += wait_ms + 0.02
+    rows.append(data(40, t, 1 + 19 * MSS, peer_window_bytes=32_768))
+    assert codes(rows) == [pytest.approx(0.4)]
+
+
 def test_waits_of_different_lengths_are_undecided() -> None:
     """A timer runs equally long each time; frames that are late on the air do not."""
     rows: list[dict[str, object]] = []

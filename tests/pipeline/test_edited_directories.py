@@ -120,9 +120,10 @@ def test_times_that_no_capture_has(bases: list[Path], tmp_path: Path) -> None:
     replaced(folder, "links", "t_end_ns", None)
     done = completed(tmp_path, "show", folder, "sender:2")
     assert (done.returncode, done.stderr) == (0, "")
-    replaced(folder, "ledger", "t_end_ns", 2**63 - 1)
-    done = completed(tmp_path, "report", folder)
-    assert (done.returncode, done.stderr) == (0, "")
+    for name, column, value in (("ledger", "t_end_ns", 2**63 - 1), ("airtime", "t_start_ns", -(2**62))):
+        replaced(folder, name, column, value)
+        done = completed(tmp_path, "report", folder)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_evidence_reads_only_the_capture_that_was_analysed(mixed: Path, tmp_path: Path) -> None:

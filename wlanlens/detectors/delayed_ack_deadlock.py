@@ -76,7 +76,7 @@ def delayed_ack_deadlock(
     --------------
     A receiver acknowledges every second segment, or after a timer of 40 to 200 ms (500 at most). A congestion window of
     one segment, after losses or at the start, prevents a second one; so does Nagle's algorithm, which holds a short
-    segment until everything before it is acknowledged. Both ends wait for each other until the timer expires.
+    segment until everything before it is acknowledged. Both ends wait for each other.
 
     How it decides
     --------------
@@ -85,7 +85,7 @@ def delayed_ack_deadlock(
     nothing else. A receiver that acknowledges most segments of a queue one by one (`min_single_acks`: more than Linux
     does at a connection's start, 16) delays nothing.
     `min_wait_ms`: this long after the segment's last copy, less the shortest round trip and the segment's own time on a slow line;
-    the shortest delayed-ACK timers are 40 ms, less the timestamp error of a busy host.
+    the shortest timers are 40 ms, less the timestamp error of a busy host.
     `max_wait_ms`: RFC 1122 allows 500 ms; a longer wait has another cause.
     `reaction_ms`: new data follows within this time; hosts take less than 1 ms, a queue before the tap more.
     `path_share`: away from the sender the data comes no sooner than this share of the time to the sender and back. It must also
@@ -97,17 +97,17 @@ def delayed_ack_deadlock(
     delay of as many round trips after it, of two at least (one may be a delayed ACK, too, unless it acknowledges several segments):
     the path does not make ACKs that late. A receiver that acknowledges most of these segments one by one had not delayed the first.
     `rtt_share`: and at least this share of the shortest round trip, as far as the queues of any path vary.
-    The same holds beside other connections between the same hosts whose ACKs are late meanwhile: undecided.
-    `waited_share`: of the lone segments after which the sender continued, at least this share waited: a timer delays all but
-    those acknowledged at once at a connection's start or after a gap; a slow frame on the air delays one in ten.
+    Undecided beside other connections of these hosts whose ACKs are late meanwhile.
+    `waited_share`: of the lone segments after which the sender continued, from the first that waited on, at least this share
+    waited: a timer delays all but those acknowledged at once after a gap; a slow frame on the air delays one in ten.
     `at_once_share`: after at least this share of the lone segments that waited, the sender continued at once; an
     application that writes now and then meets an ACK within 10 ms once in 25 to 100 times.
     `even_share`: a timer runs equally long each time, retries and queues do not: the quartiles of the waits are at most this share of
-    their median apart; undecided where they differ by more, as those of a receiver whose timer ticks every 200 ms do.
+    their median apart; undecided where they differ by more (a timer that ticks every 200 ms).
 
     What fools it
     -------------
-    An application pauses at any time, not until an ACK: no finding, unless it writes exactly as often as the timer expires. A
+    An application pauses at any time, not until an ACK: no finding, unless it writes as often as the timer expires. A
     window without room for a second segment (silly window) is itself the cause: no finding. ACKs that an adapter held
     look alike when they come one by one. A sender whose second segment was lost waits for its own timer.
 
@@ -149,7 +149,8 @@ def delayed_ack_deadlock(
         waits = waits[~queued]
         first, length = key_groups(found.key[waits])
         key = found.key[waits[first]]
-        lone = _number_of(key, found.key[found.alone & found.at_once])
+        at = np.flatnonzero(found.alone & found.at_once)
+        lone = np.searchsorted(found.key[at], key, "right") - np.searchsorted(at, waits[first])
         enough = (length >= min_waits_count) & (length >= waited_share * lone)
         alone = found.sends["rel_seq"][found.segment[waits[first]]] == 1
         enough |= alone & stands_out(facts, found, waits[first], around_count, calm_factor, rtt_share)

@@ -28,7 +28,8 @@ def shares_over_time(trace: Trace, most_columns: int) -> tuple[NDArray[np.float6
     table = trace.table("airtime")
     start, end, ns = (filled(table[name]) for name in ("t_start_ns", "t_end_ns", "airtime_ns"))
     groups = list(GROUPS)
-    if not table.num_rows:
+    # A directory from elsewhere may have times that no capture has.
+    if not (len(start) and start.min() >= 0 and (end > start).all()):
         return np.zeros(0), {group: np.zeros(0) for group in groups}
     width = int(end[0] - start[0])
     step = -(-(int(end.max()) // width) // most_columns)

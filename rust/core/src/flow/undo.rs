@@ -18,8 +18,8 @@ pub struct Undo {
     /// No new data confirmed the latest undoing by F-RTO; and so it was before the first retransmission, which may not be the first then.
     pub unconfirmed: bool,
     pub doubted: bool,
-    /// An ACK let the sender undo its fast recovery: when, the end of the data sent before, and how.
-    pub left_recovery: Option<(i64, i64, By)>,
+    /// An ACK let the sender undo its fast recovery: when, and the end of the data sent before.
+    pub left_recovery: Option<(i64, i64)>,
     /// Away from the sender: ACKs that passed before the timer's packet may let it undo the timeout.
     pub unseen: bool,
     /// The end of the data sent before that ACK, and when it came.

@@ -78,28 +78,25 @@ impl SenderState {
     /// Whether an ACK of new data ends a fast recovery: the echo is older than the first retransmission, and none is outstanding any more (Linux:
     /// `tcp_try_undo_partial`); or DSACKs have reported every copy (`tcp_try_undo_dsack`).
     pub fn undoes_recovery(&mut self, a: &Ack<'_>) -> bool {
-        let older = self.undo.is_older(a) && !self.ignores_echo;
+        let older = self.undo.is_older(a);
         let outstanding = self.pending.iter().any(|p| p.covered.is_none() && p.end > self.una);
-        let by = match () {
-            () if older && !outstanding => By::Echo,
-            () if a.sack_ok && self.undo.unreported == Some(0) => By::Dsack,
-            () => return false,
-        };
-        self.undo.first_tsval = None;
-        self.undo.left_recovery = Some((a.t, self.end, by));
-        self.resume_slow_start(a.t);
-        true
+        let undone = older && !outstanding || a.sack_ok && self.undo.unreported == Some(0);
+        if undone {
+            self.undo.first_tsval = None;
+            self.undo.left_recovery = Some((a.t, self.end));
+            self.resume_slow_start(a.t);
+        }
+        undone
     }
 
-    /// That ACK releases a retransmission of the next bytes at once: a sender without the Eifel detection goes on with its recovery (RFC 6582
-    /// section 3.2), and one that has undone it sends new data.
+    /// That ACK releases a retransmission of the next bytes at once: the sender goes on with its recovery (RFC 6582 section 3.2), as without
+    /// the Eifel detection, or in another recovery than the tap sees; one that has undone it sends new data.
     pub fn resume_recovery(&mut self, goes_back: bool) {
-        let Some((at, end, by)) = self.undo.left_recovery.take() else { return };
+        let Some((at, end)) = self.undo.left_recovery.take() else { return };
         let goes_on = goes_back && self.near_sender && !self.behind && self.last_ack == Some(at) && self.end == end;
         if let Some(recovery) = self.recoveries.back_mut().filter(|_| goes_on) {
             recovery.ended = None;
             self.phase = Phase::Recovery;
-            self.ignores_echo |= by == By::Echo;
         }
     }
 
