@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.rows import intervals, table
+from wlanlens.airtime import Summary
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.verdict import Verdict, judge, seconds, share
 from wlanlens.detection.verdict_reasons import timeouts
@@ -22,7 +23,7 @@ HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, {"kept
 
 
 def verdict(
-    states: list[tuple[str, float]], kinds: tuple[str, ...] = (), findings: tuple[Finding, ...] = (), **counts: int
+    states: list[tuple[str, float]], kinds: tuple[str, ...] = (), findings: tuple[Finding, ...] = (), **counts: Any
 ) -> Verdict:
     rows = table("intervals", intervals([(state, round(length * S)) for state, length in states]))
     timeouts = table("timeouts", [{"packet": i, "kind": kind} for i, kind in enumerate(kinds)])
@@ -325,6 +326,14 @@ def test_losses_of_which_the_repair_is_undecided_are_named() -> None:
             "what it waited for in 3 s (43 %) cannot be told at this tap; packet loss may explain it: 8 segments were lost"
             in sentence
         ) != named
+
+
+def test_frames_that_were_dropped_on_the_air_may_explain_unknown_time() -> None:
+    air = Summary(frames=900, flows=[[0, "a2b", 10**9, 10**8, 400, 600, 9]])
+    sentence = verdict([("undecided", 3.0), ("transfer", 4.0)], air=air).sentence
+    assert "cannot be told at this tap; packet loss may explain it: 9 frames were dropped on the air; " in sentence
+    air.flows[0][6] = 0
+    assert "packet loss" not in verdict([("undecided", 3.0), ("transfer", 4.0)], air=air).sentence
 
 
 def test_a_repair_of_undecided_cause_is_a_loss_where_the_lost_segments_are_named_already() -> None:

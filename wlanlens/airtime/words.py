@@ -110,6 +110,11 @@ def flow(air: Summary, number: int, direction: str) -> str:
     return ""
 
 
+def dropped(air: Summary, number: int, direction: str) -> int:
+    """How many frames of one direction of a connection were dropped."""
+    return sum(int(row[6]) for row in air.flows if (row[0], row[1]) == (number, direction))
+
+
 def retransmissions(air: Summary) -> str:
     """How many segments TCP retransmitted, by the outcome of the earlier copy; empty when there were none."""
     total = sum(air.tcp.values())

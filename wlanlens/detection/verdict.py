@@ -179,6 +179,7 @@ def _of_flow(
         timeouts = "recovery although nothing was lost"
     lost = reasons.lost_count([f for f in findings if (f.flow, f.direction) == which])
     after = f" after {count(lost, 'lost segment')}" if lost else ""
+    losses = reasons.losses(lost, words.dropped(air, flow, direction) if air is not None else 0)
     parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=after) for ns, text, _ in named]
     small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
     most_s = max((ns for ns, _, _ in named), default=0) / 1e9
@@ -195,14 +196,14 @@ def _of_flow(
     if not parts:
         stated |= _leads(categories)
         costly = any(f.flow in (None, flow) and f.cost_s >= reasons.SHARE * lifetime / 1e9 for f in findings)
-        parts = [_nothing_slow(categories, lifetime, costly, lost, repairs_ns)]
+        parts = [_nothing_slow(categories, lifetime, costly, losses, repairs_ns)]
         if not costly and _leads(categories) == set(_PATH):
             parts[0] += full_path(trace, which, facts.unique_bytes(which), lifetime)
     known_s = max([most_s, application / 1e9 if idle else 0.0, *(cost_s for cost_s, _ in explained)])
     unknown = categories.get("unknown", 0)
     if "unknown" not in stated and unknown >= reasons.SHARE * lifetime and unknown / 1e9 > known_s:
         # A small cause is not the answer where most of the time has none.
-        unsaid = 0 if any("{losses}" in text for _, text, _ in named) else lost
+        unsaid = "" if any("{losses}" in text for _, text, _ in named) else losses
         parts.insert(0, _of_unknown_cause(unknown, lifetime, unsaid, repairs_ns))
         stated |= {"unknown"}
     # What a finding explains lies within the categories that follow: these are not what it leaves.
@@ -353,22 +354,21 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
-def _of_unknown_cause(ns: int, lifetime: int, lost: int, repairs_ns: int) -> str:
-    """The time of unknown cause. `lost`: segments that the sentence does not name yet. `repairs_ns`: the part that repaired losses."""
-    segments = f"{count(lost, 'segment')} {'was' if lost == 1 else 'were'} lost"
+def _of_unknown_cause(ns: int, lifetime: int, losses: str, repairs_ns: int) -> str:
+    """The time of unknown cause. `losses`: those that the sentence does not name yet. `repairs_ns`: the part that repaired losses."""
     if 2 * repairs_ns > ns:
-        took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}{f': {segments}' if lost else ''}"
+        took = f"packet loss took {share(min(ns, repairs_ns), lifetime)}{losses and ': '}{losses}"
         return f"{took}; whether timers or duplicate ACKs repaired that cannot be told at this tap"
-    losses = f"; packet loss may explain it: {segments}" if lost else ""
-    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{losses}"
+    because = f"; packet loss may explain it: {losses}" if losses else ""
+    return f"what it waited for in {share(ns, lifetime)} cannot be told at this tap{because}"
 
 
-def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, lost: int, repairs_ns: int) -> str:
+def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool, losses: str, repairs_ns: int) -> str:
     """What took most of the time where the sender lost none. `costly`: a finding says what made it slow."""
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
-        return _of_unknown_cause(categories["unknown"], lifetime, lost, repairs_ns)
+        return _of_unknown_cause(categories["unknown"], lifetime, losses, repairs_ns)
     # Time of unknown cause may have slowed it.
     sure = not costly and categories.get("unknown", 0) < reasons.SHARE * lifetime
     if leads == set(_PATH):

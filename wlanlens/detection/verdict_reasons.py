@@ -80,6 +80,13 @@ def lost_count(findings: Sequence[Finding]) -> int:
     return sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
 
 
+def losses(segments: int, frames: int) -> str:
+    """What was lost: segments; where none is known to be, frames that were dropped on the air."""
+    if segments:
+        return f"{count(segments, 'segment')} {'was' if segments == 1 else 'were'} lost"
+    return f"{count(frames, 'frame')} {'was' if frames == 1 else 'were'} dropped on the air" if frames else ""
+
+
 def open_repairs_ns(findings: Sequence[Finding]) -> dict[tuple[int, str], int]:
     """ns in which each direction repaired reported losses, and nothing shows whether its timer or duplicate ACKs made it do so."""
     out: dict[tuple[int, str], int] = {}
