@@ -225,11 +225,15 @@ fn a_timer_that_expires_while_the_data_is_in_its_hosts_queue_costs_nothing() {
     w["duration_s"] = json!(1.0);
     w["nodes"][0]["queue_packets"] = json!(1000);
     w["cell"]["stations"][0]["rate_control"]["rate_mbps"] = json!(2.0);
-    let flow = w["flows"][0].clone();
-    w["flows"] = json!(vec![flow; 40]);
-    let t = run(w);
-    let last = t.ledger_rows().into_iter().filter(|r| r.flow == 39 && !r.reverse).collect::<Vec<_>>();
-    assert!(t.events.iter().any(|e| e.flow == 39 && e.what == "timeout"), "{last:?}");
-    assert_eq!(all_of(&last, &[Category::RtoWait, Category::SpuriousRecovery, Category::SlowStart]), 0.0, "{last:?}");
-    assert!(spent(&last, Category::AirOthers) > 0.5, "{last:?}");
+    for probes in [false, true] {
+        let mut flow = w["flows"][0].clone();
+        flow["tcp"]["tail_loss_probe"] = json!(probes);
+        w["flows"] = json!(vec![flow; 40]);
+        let t = run(w.clone());
+        let last = t.ledger_rows().into_iter().filter(|r| r.flow == 39 && !r.reverse).collect::<Vec<_>>();
+        assert!(probes || t.events.iter().any(|e| e.flow == 39 && e.what == "timeout"), "{last:?}");
+        let timers = [Category::RtoWait, Category::SpuriousRecovery, Category::SlowStart];
+        assert_eq!(all_of(&last, &timers), 0.0, "{probes} {last:?}");
+        assert!(spent(&last, Category::AirOthers) > 0.5, "{last:?}");
+    }
 }

@@ -183,7 +183,10 @@ impl Direction<'_> {
         let expiries: Vec<(Ns, u64)> = self.timeouts.iter().copied().filter(|e| !self.in_host(*e)).collect();
         let (mut waits, mut backoffs) = (Vec::new(), Vec::new());
         let probe = TRIGGERS.iter().position(|name| *name == "tail_loss_probe").map_or(-1, |i| i as i8);
-        for p in self.rows(self.sent).filter(|p| p.trigger == probe && p.span > 0) {
+        // Linux sends no probe either for data in the queue of its host (`tcp_send_loss_probe`).
+        let probes =
+            self.rows(self.sent).filter(|p| p.trigger == probe && p.span > 0 && !self.in_host((p.made, p.seq)));
+        for p in probes {
             waits.extend(last_sent(p.made).map(|from| (from, p.made)));
         }
         let mut i = 0;
