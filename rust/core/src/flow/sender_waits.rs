@@ -62,14 +62,15 @@ impl SenderState {
         clock: &TimestampClock,
         timeline: &mut Timeline,
     ) {
-        // What follows an own packet tells nothing of the time before that.
-        let Some(asked) = self.last_ack.filter(|_| self.tally.last_send <= self.last_ack) else { return };
+        // What follows an own packet tells nothing of the time before that, unless it was written before the latest ACK.
+        let older = self.echoes_older(echo);
+        let Some(asked) = self.last_ack.filter(|_| older || self.tally.last_send <= self.last_ack) else { return };
         let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
         // The fastest packet of its clock may have waited as long as the fastest reaction.
         let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
         let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
         // What echoes an older ACK than the latest one was written before that.
-        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !self.echoes_older(echo));
+        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !older);
         timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
         if s.start != self.una || written.is_some() {
             return;
