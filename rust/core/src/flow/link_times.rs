@@ -61,7 +61,8 @@ impl LinkTimes {
 
     fn on_line(&self, bytes: i64) -> Option<i64> {
         let ((few, took), (many, longer)) = self.smallest.zip(self.largest)?;
-        (many > few).then(|| took + (longer - took).saturating_mul(bytes - few) / (many - few))
+        let more = |apart: i64| (longer - took).saturating_mul(bytes - few) / apart;
+        (many > few).then(|| more(many - few).clamp(-LONGEST_NS, LONGEST_NS) + took)
     }
 
     /// Whether packets are on the link all the time while a burst of so many bytes is answered in this time.

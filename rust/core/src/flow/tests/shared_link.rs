@@ -1,5 +1,6 @@
 //! A link that data and ACKs share.
 
+use super::super::link_times::LinkTimes;
 use super::*;
 
 /// Bursts of 1, 2 and then 4 segments, the window, each sent with the ACK of the one before; a burst takes `answer` and 16 ms a segment.
@@ -38,4 +39,16 @@ fn on_a_line_with_a_delay_it_is() {
 fn bursts_whose_acks_a_timer_delays_keep_no_link_busy() {
     // Every burst is answered 100 ms after it arrived.
     assert_eq!(bursts(110.0, 0.0)[2], 0);
+}
+
+#[test]
+fn a_line_of_any_speed_has_a_round_trip() {
+    let mut sizes = LinkTimes::default();
+    for (bytes, rtt) in [(1, 1), (3, 1 << 39), (2, 1 << 38)] {
+        sizes.note(bytes, rtt, None);
+        sizes.compare(bytes, rtt);
+    }
+    assert!(sizes.of_line(2).is_some_and(|rtt| (rtt - (1 << 38)).abs() < 9));
+    // 2^31 bytes would take longer than any number of ns.
+    assert!(sizes.of_line(1 << 31).is_some_and(|rtt| rtt <= 1 << 41));
 }
