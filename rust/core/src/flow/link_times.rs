@@ -48,10 +48,13 @@ impl LinkTimes {
 
     /// A burst of a third size that takes as much longer than the smallest as its bytes let expect shows a line: no timer of a receiver does.
     pub fn compare(&mut self, bytes: i64, rtt: i64) {
-        let Some(((few, took), (many, longer))) = self.smallest.zip(self.largest) else { return };
-        let expected = self.on_line(bytes).unwrap_or(rtt);
-        self.is_line |=
-            longer > took && (few + 1..many).contains(&bytes) && (rtt - expected).abs() <= (longer - took) / ALIKE_PART;
+        let (Some((few, took)), Some((many, longer)), Some(expected)) =
+            (self.smallest, self.largest, self.on_line(bytes))
+        else {
+            return;
+        };
+        let is_between = longer > took && (few + 1..many).contains(&bytes);
+        self.is_line |= is_between && (rtt - expected).abs() <= (longer - took) / ALIKE_PART;
     }
 
     /// The round trip of a burst on such a line.
@@ -60,26 +63,33 @@ impl LinkTimes {
     }
 
     fn on_line(&self, bytes: i64) -> Option<i64> {
+        let (few, took) = self.smallest?;
+        Some(took + self.needs(bytes - few)?)
+    }
+
+    /// What so many bytes take, where bursts of two sizes were answered; no longer than any link needs.
+    fn needs(&self, bytes: i64) -> Option<i64> {
         let ((few, took), (many, longer)) = self.smallest.zip(self.largest)?;
-        let more = |apart: i64| (longer - took).saturating_mul(bytes - few) / apart;
-        (many > few).then(|| more(many - few).clamp(-LONGEST_NS, LONGEST_NS) + took)
+        (many > few).then(|| ((longer - took).saturating_mul(bytes) / (many - few)).clamp(-LONGEST_NS, LONGEST_NS))
     }
 
     /// Whether packets are on the link all the time while a burst of so many bytes is answered in this time.
     fn is_busy(&self, bytes: i64, rtt: i64, segment: i64) -> bool {
-        let (Some(handshake), Some((few, took)), Some((many, longer))) = (self.handshake, self.smallest, self.largest)
+        let (Some(handshake), Some((few, took)), Some((_, longer))) = (self.handshake, self.smallest, self.largest)
         else {
             return false;
         };
-        if many <= few || longer <= took || rtt >= LONGEST_NS {
+        let [Some(first), Some(whole), Some(one)] = [few, bytes, segment].map(|bytes| self.needs(bytes)) else {
+            return false;
+        };
+        if longer <= took || rtt >= LONGEST_NS {
             return false;
         }
-        let needs = |bytes: i64| (longer - took).saturating_mul(bytes) / (many - few);
         // The ACK, and the path's own delay. A handshake is two such packets, and that delay once.
-        let answer = took - needs(few);
+        let answer = took - first;
         let idle = (2 * answer - handshake).max(0);
-        let on_air = (handshake - answer) * EMPTY_PART >= needs(segment);
-        let round = answer + needs(bytes);
+        let on_air = (handshake - answer) * EMPTY_PART >= one;
+        let round = answer + whole;
         // Otherwise a timer of the receiver delayed some of the answers.
         let alike = (handshake / 4..=handshake + handshake / 4).contains(&answer);
         alike && rtt - round < DELAYED_ACK_NS && idle * if on_air { IDLE_PART_OF_AIR } else { IDLE_PART } <= round

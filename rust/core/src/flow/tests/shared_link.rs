@@ -1,6 +1,6 @@
 //! A link that data and ACKs share.
 
-use super::super::link_times::LinkTimes;
+use super::super::link_times::{Bursts, LinkTimes};
 use super::*;
 
 /// Bursts of 1, 2 and then 4 segments, the window, each sent with the ACK of the one before; a burst takes `answer` and 16 ms a segment.
@@ -51,4 +51,14 @@ fn a_line_of_any_speed_has_a_round_trip() {
     assert!(sizes.of_line(2).is_some_and(|rtt| (rtt - (1 << 38)).abs() < 9));
     // 2^31 bytes would take longer than any number of ns.
     assert!(sizes.of_line(1 << 31).is_some_and(|rtt| rtt <= 1 << 41));
+}
+
+#[test]
+fn bursts_of_any_size_keep_a_link_busy_or_not() {
+    // Two that differ by a byte, 2^40 bytes long, the larger one minutes later.
+    let mut times = LinkTimes::default();
+    let (bytes, rtt) = (1 << 40, 1 << 39);
+    times.note(bytes - 1, 1, Some(1));
+    times.note(bytes, rtt, Some(1));
+    assert_eq!(Bursts::follow(None, rtt, rtt, 0).busy_since(rtt, (bytes, rtt), &times, 1000), None);
 }
