@@ -82,9 +82,8 @@ def lost_count(findings: Sequence[Finding]) -> int:
 
 def losses(segments: int, frames: int) -> str:
     """What was lost: segments; where none is known to be, frames that were dropped on the air."""
-    if segments:
-        return f"{count(segments, 'segment')} {'was' if segments == 1 else 'were'} lost"
-    return f"{count(frames, 'frame')} {'was' if frames == 1 else 'were'} dropped on the air" if frames else ""
+    number, what, fate = (segments, "segment", "lost") if segments else (frames, "frame", "dropped on the air")
+    return f"{count(number, what)} {'was' if number == 1 else 'were'} {fate}" if number else ""
 
 
 def open_repairs_ns(findings: Sequence[Finding]) -> dict[tuple[int, str], int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.ledger import pace, shared_path
+from wlanlens.ledger.air import IDLE_PART
 from wlanlens.tables import CATEGORIES, SPURIOUS_KINDS
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, numbered
 
@@ -37,8 +38,6 @@ CATEGORY_OF_STATE = {
 #: States of a sender that a link is not known to limit: the air may be full of its packets all the same.
 LIMITED = ("window_limited", "slow_start", "delayed_ack")
 
-#: A path that idles for no larger share of the time is the limit: a larger window would gain no more than that.
-BUSY_SHARE = 0.1
 #: A part of the bytes takes no more of a full window's time on a path that they keep busy than this many times that part, and half of
 #: this at least: round trips are never quite alike, and shorter ones are mostly the path's own delay.
 PART_SLACK = 1.5
@@ -149,7 +148,7 @@ def _keeps_busy(intervals: pa.Table, directions: _Directions, minimum: Array) ->
     whole = over / np.maximum(PART_SLACK * share, PART_SLACK / 2)
     least = directions.reduce(np.where(known & (share <= LARGEST_PART), whole, np.inf), np.minimum)
     grows = np.isinf(least) | (least <= over)
-    return np.asarray((minimum > 0) & (minimum <= BUSY_SHARE * rtt) & (over < DELAYED_ACK_NS) & grows)
+    return np.asarray((minimum > 0) & (minimum <= rtt / IDLE_PART) & (over < DELAYED_ACK_NS) & grows)
 
 
 def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) -> Array:

@@ -159,9 +159,8 @@ class LinkLayer:
         answer = links["back"] != back
         if not data.any() or not answer.any():
             return Spans.of(begin[:0], end[:0])
-        spans = (
-            Spans.of(np.append(begin, before.start), np.append(end, before.end)).joined(TURN_NS).joined_over(IDLE_PART)
-        )
+        waits = Spans.of(np.append(begin, before.start), np.append(end, before.end))
+        spans = waits.joined(TURN_NS).joined_over(IDLE_PART)
         arrival = np.maximum(end, links["latest"])
         # The first arrival of data in each, and of the answers made after it the first that was back.
         of = np.searchsorted(spans.start, begin[data], side="right") - 1

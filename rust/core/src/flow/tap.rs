@@ -102,13 +102,12 @@ fn hosts_say(senders: &[SenderState; 2]) -> Option<Near> {
 
 /// The end from which packets come without passing a router, while those of the other end passed one.
 fn ttl_says(senders: &[SenderState; 2]) -> Option<Near> {
-    let [a, b] = [0, 1].map(|i: usize| senders[i].tally.ttl);
-    if a == 0 || b == 0 {
+    if senders.iter().any(|s| s.tally.ttl == 0) {
         return None;
     }
-    match (INITIAL_TTLS.contains(&a), INITIAL_TTLS.contains(&b)) {
-        (true, false) => Some(Near::A),
-        (false, true) => Some(Near::B),
+    match senders.each_ref().map(came_from_link) {
+        [true, false] => Some(Near::A),
+        [false, true] => Some(Near::B),
         _ => None,
     }
 }

@@ -103,15 +103,15 @@ pub fn delayed_ack(
     }
     let least = h.rtt_least?;
     // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
-    let on_line = h.sizes.of_line(if first { o.acked } else { h.flight_sent });
-    let own = match h.ns_per_kib {
+    let bytes = if first { o.acked } else { h.flight_sent };
+    let own = match (h.sizes.of_line(bytes), h.ns_per_kib) {
         // What passes a tap at the receiver has the path behind it.
         _ if h.near_receiver => 0,
-        _ if on_line.is_some() => on_line.unwrap_or(least) - least,
-        Some(n) => own_delay(n, if first { o.acked } else { h.flight_sent }),
-        None if first => 0,
-        None if h.flight_sent <= h.mss() || h.answered_by_timer(o, silent, least) => 0,
-        None => return None,
+        (Some(trip), _) => trip - least,
+        (None, Some(n)) => own_delay(n, bytes),
+        (None, None) if first => 0,
+        (None, None) if h.flight_sent <= h.mss() || h.answered_by_timer(o, silent, least) => 0,
+        (None, None) => return None,
     };
     // An ACK whose own timestamp shows that it was made long before was held on the path, not by the receiver.
     let held = o.made.map_or(0, |made| h.last_advance.unwrap_or(0) - made);

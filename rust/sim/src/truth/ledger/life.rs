@@ -240,9 +240,9 @@ impl Direction<'_> {
         !outstanding.without(&Spans::of(arrived)).is_empty()
     }
 
-    /// Times in which a link had data of this direction, but for gaps of a tenth of the time in which it sent before each, for longer than it takes until an answer to the first of it is back, or up to
-    /// the end for longer than that ever took before: more data could not have been sent faster. The air is one link for data and ACKs:
-    /// one waits for the other.
+    /// Times in which a link had data of this direction, but for gaps of a tenth of the time in which it sent before each: for longer than it
+    /// takes until an answer to the first of it is back, or up to the end for longer than that ever took before. More data could not have been
+    /// sent faster. The air is one link for data and ACKs: one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
         // The next ACK that arrives of those made from some time on.
         let mut answers: Vec<(Ns, Ns)> =
