@@ -187,6 +187,33 @@ def test_linux_waits_for_more_after_a_spurious_fast_retransmit() -> None:
     assert [f.values["verdict"] for f in found] == ["wrong"]
 
 
+def test_linux_waits_for_more_after_a_fast_retransmit_that_came_late() -> None:
+    """World 364172: the fourth duplicate ACK had to come before, as the kernel's threshold was 4."""
+    episode = {"packet": 4, "t_start_ns": 5 * MS, "t_end_ns": 9 * MS, "recover_rel_seq": 1, "dupacks": 4}
+    rows = [*above(3), *dupacks(), again(60, 322, HOLE, trigger="rto")]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode]))
+    assert [f.values["reason"] for f in found] == ["reordering"]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode | {"dupacks": 3}]))
+    assert [f.values["verdict"] for f in found] == ["wrong"]
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_the_capture_misses_packets_of_the_sender(missing: int) -> None:
+    """World 361198: the host's queue dropped what the sender retransmitted, and the IP identifications show it."""
+    rows = [*above(3), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
+    found, undecided = run(CODE, trace(flows(missing_packets=missing), segments=rows))
+    assert (len(found), len(undecided)) == ((0, 1) if missing else (1, 0))
+
+
+@pytest.mark.parametrize("pause_ms", [0, 5])
+def test_the_answer_may_still_be_in_the_queue_before_the_tap(pause_ms: int) -> None:
+    """World 365261: packets that the sender made before leave the queue for a second; a pause shows that it is empty."""
+    queued = [data(60 + i, 90 + i + (pause_ms if i > 50 else 0), HOLE + (10 + i) * MSS) for i in range(232)]
+    rows = [data(1, 0, HOLE), *dupacks(), *queued, again(300, 322, HOLE, trigger="rto"), ack(301, 342, HOLE + MSS)]
+    found, undecided = run(CODE, trace(flows(sack_agreed=False), segments=sorted(rows, key=lambda row: row["t_ns"])))
+    assert (len(found), len(undecided)) == ((1, 0) if pause_ms else (0, 1))
+
+
 def test_caused_by_spurious_retransmissions() -> None:
     resends = [again(40 + i, 70 + i, 1 + i * MSS, spurious=True) for i in range(3)]
     found, _ = run(CODE, trace(segments=[*resends, *dupacks(), again(60, 322, HOLE, trigger="rto")]))

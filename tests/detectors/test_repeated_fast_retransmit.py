@@ -49,6 +49,22 @@ def test_reno_reduces_cwnd_for_each_loss() -> None:
     assert finding.cost_s == pytest.approx(0.0265)
 
 
+@pytest.mark.parametrize("evidence", ["duplicate_acks", "partial_ack"])
+def test_duplicate_acks_before_an_ack_that_ends_a_recovery_count_on(evidence: str) -> None:
+    """World 364227: Linux begins the next recovery with that ACK, and the next loss of the same window reduces cwnd again."""
+    made = {name: reno().table(name).to_pylist() for name in ("segments", "recoveries", "flows")}
+    made["segments"] = [row for row in made["segments"] if row["packet"] not in range(20, 23)]
+    made["segments"].append(ack(20, 1020, 1, dupacks=0))
+    made["segments"].sort(key=lambda row: row["packet"])
+    for row in made["segments"]:
+        if row["packet"] == 30:
+            row["trigger_evidence"] = evidence
+    made["recoveries"][0]["dupacks"] = 0
+    flow_rows = made.pop("flows")
+    found, _ = run(CODE, trace(flow_rows, **made))
+    assert [f.values["cwnd_reductions_count"] for f in found] == ([2] if evidence == "duplicate_acks" else [])
+
+
 @pytest.mark.parametrize("tap", ["near_sender", "near_receiver"])
 def test_the_answers_may_wait_in_the_queue_before_the_tap(tap: str) -> None:
     """World 381297: only reordering; both retransmissions passed after the ACKs of what was missing, and all before them was sent."""

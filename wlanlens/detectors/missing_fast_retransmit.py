@@ -25,6 +25,7 @@ from wlanlens.detection.toolkit import (
     duration,
     key_groups,
     latest_before,
+    may_be_unseen,
     moment,
     reasons_without,
     sent_before,
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 
 CODE = "missing_fast_retransmit"
 _NEVER = np.iinfo(np.int64).max
+_UNDECIDED = (
+    "Away from the sender a retransmission comes later or is lost before the tap, and the duplicate ACKs may not have reached "
+    "the sender: only a capture at the sender shows what it did not send.",
+    "The capture ends while the segment is still missing: its retransmission may be in the sender's own queue.",
+    "The tap misses packets of the sender, or they wait in a queue before it: it may not show a retransmission.",
+)
 
 
 @detector(
@@ -92,7 +99,7 @@ def missing_fast_retransmit(
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission;
     `few_above`: with SACK, fewer than three segments had been sent above the missing one (RFC 6675 section 4);
-    `reordering`: a fast retransmit before was spurious (Linux then waits for more duplicate ACKs).
+    `reordering`: the fast retransmit before was spurious, or answered a later duplicate ACK than the third (Linux waits for more).
     Without a reason it was wrong.
 
     What fools it
@@ -126,7 +133,9 @@ def missing_fast_retransmit(
     acks = facts.cached(Acks)
     began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
     since = sent_before(third, copies, np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"])))
-    recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq", "spurious"]).sorted_by("t_start_ns")
+    recoveries = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq", "spurious", "dupacks"]).sorted_by(
+        "t_start_ns"
+    )
     entered = latest_before(recoveries, "t_start_ns", recoveries["t_start_ns"], third)
     since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
     sent, by_timer = dupack_answers(third, copies, since)
@@ -137,52 +146,36 @@ def missing_fast_retransmit(
     by_timer |= late & (third["phase"] == "loss") & ((acked == NULL) | (sent <= acked))
     missing = (sent == NULL) | (by_timer & (sent > third["t_ns"]))
     away = missing & facts.tap_away_from_sender(third.key)
-    if away.any():
-        yield facts.undecided(
-            CODE,
-            third.key[away],
-            "Away from the sender a retransmission comes later or is lost before the tap, and the duplicate ACKs may not have "
-            "reached the sender: only a capture at the sender shows what it did not send.",
-        )
     missing &= ~away
     filled = (acked != NULL) & ((sent == NULL) | (acked < sent))
     reason = reasons_without(facts, third, copies, missing, filled, recoveries, cause_s)
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
-    # After a timeout the sender waits for the timer; otherwise its retransmission may still be to come.
+    # After a timeout the sender waits for the timer; otherwise it may still retransmit.
     cut = missing & (sent == NULL) & (acked == NULL) & np.isin(reason, ("", "recovery_point"))
-    # An answer may leave the queue before the tap as late as the latest one did.
+    # An answer may leave a queue as late as the latest did.
     answered = np.where(by_timer | (sent == NULL), 0, sent - third["t_ns"])
     names, flow = np.unique(third.key, return_inverse=True)
     latest = np.zeros(len(names), np.int64)
     np.maximum.at(latest, flow, answered)
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
+    unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
+    unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], until[missing])
+    missing &= ~unseen
     wrong = missing & (reason == "") & ((sent == NULL) | late)
-    if cut.any():
-        yield facts.undecided(
-            CODE,
-            third.key[cut],
-            "The capture ends while the segment is still missing: its retransmission may be in the sender's own queue.",
-            t_start_ns=third["t_ns"][cut],
-            t_end_ns=until[cut],
-        )
+    for which, why in zip((away, cut, unseen), _UNDECIDED, strict=True):
+        if which.any():
+            t, end = third["t_ns"][which], until[which]
+            yield facts.undecided(CODE, third.key[which], why, t_start_ns=t, t_end_ns=end)
     yield from _wrong(facts, third, np.flatnonzero(wrong), until, cost_s, acks.packet(new_data))
     yield from _right(facts, third, np.flatnonzero(missing & (reason != "")), reason)
 
 
 def _wrong(
     facts: Facts, third: Rows, which: Array, until: Array, cost_s: Array, ack_packet: Array
-) -> Iterator[Finding | Undecided]:
-    lossy = facts.flow_values("lost_before_tap", third.key[which]) > 0
-    if lossy.any():
-        yield facts.undecided(
-            CODE,
-            third.key[which[lossy]],
-            "The tap misses packets of the sender: it may have missed a retransmission.",
-        )
-    which = which[~lossy]
+) -> Iterator[Finding]:
     key, t, packet, cost_s = third.key[which], third["t_ns"][which], third["packet"][which], cost_s[which]
 
     def describe(i: int) -> Description:

@@ -92,6 +92,7 @@ from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_
 from wlanlens.detection.toolkit.timeout_runs import TimeoutRuns, last_ack_lateness_ns, recovery_after_runs
 from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
+from wlanlens.detection.toolkit.unseen_packets import may_be_unseen
 from wlanlens.detection.toolkit.window_time import (
     acked_with_pauses,
     evenly_paced,
@@ -201,6 +202,7 @@ __all__ = [
     "main_stretches",
     "make_finding",
     "may_be_busy",
+    "may_be_unseen",
     "may_have_first_losses",
     "mean_airtime_us",
     "mean_by_length",

@@ -87,6 +87,9 @@ def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReduction
     with_sack = np.isin(copies.key, keys_with_sack)
     expiries, begun = facts.rows("timeouts", ["packet"]), facts.rows("recoveries", ["packet", "dupacks"])
     timer[_positions(copies.key, copies["packet"], expiries.key, expiries["packet"])] = True
+    recovers[_positions(copies.key, copies["packet"], begun.key, begun["packet"])] = True
+    # Linux counts duplicate ACKs on over an ACK that ends a recovery.
+    recovers &= (copies["trigger"] == "fast") & (copies["trigger_evidence"] == "duplicate_acks")
     # Without SACK or duplicate ACKs it answers a partial ACK: the sender had reduced its window before the tap's recovery began.
     begun = begun.take((begun["dupacks"] != 0) | np.isin(begun.key, keys_with_sack))
     recovers[_positions(copies.key, copies["packet"], begun.key, begun["packet"])] = True

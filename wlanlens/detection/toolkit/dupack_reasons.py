@@ -14,7 +14,7 @@ from wlanlens.tables.columns import NULL, Array
 NO_FAST_RETRANSMIT = {
     "few_above": "as RFC 6675 section 4 requires where fewer than three segments above the missing one were sent: copies of them "
     "caused duplicate ACKs",
-    "reordering": "correctly for Linux, which waits for more duplicate ACKs since a spurious fast retransmit showed reordering",
+    "reordering": "correctly for Linux, which waits for more duplicate ACKs since the path seemed to reorder",
     "recovery_point": "as RFC 6582 section 3.2 requires for ACKs up to the recovery point of the previous recovery",
     "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
     "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
@@ -40,7 +40,7 @@ def reasons_without(
     filled : array of bool
         Whether new data was acknowledged before a retransmission.
     recoveries : Rows
-        By time: columns `t_start_ns recover_rel_seq spurious`.
+        By time: columns `t_start_ns recover_rel_seq spurious dupacks`.
     cause_s : float
         Spurious retransmissions cause duplicate ACKs for this long.
     """
@@ -54,7 +54,7 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
     """The reasons of `reasons_without`; a later one takes precedence."""
     out = np.full(len(third), "", object)
     sack = facts.flow_values("sack_agreed", third.key) == 1
-    undone = recoveries.take(recoveries["spurious"] == 1)
+    undone = recoveries.take((recoveries["spurious"] == 1) | (recoveries["dupacks"] > DUPACK_THRESHOLD))
     out[latest_before(undone, "t_start_ns", undone["t_start_ns"], third) != NULL] = "reordering"
     out[sack & (sent_above(facts, third) < DUPACK_THRESHOLD)] = "few_above"
     out[filled] = "filled_without_retransmission"

@@ -58,7 +58,8 @@ def _ways(facts: Truth) -> Iterator[_Way]:
 
 
 class _Cut(NamedTuple):
-    """A reduction of cwnd: its time, the highest byte sent before, and whether the tap had seen the segment that caused it."""
+    """A reduction of cwnd: its time, the highest byte sent before, and whether the tap had seen the segment that caused it, and whether
+    that arrived."""
 
     t_ns: int
     point: int
@@ -256,7 +257,7 @@ class _Way:
         """A fast retransmission of data sent before cwnd was last reduced, or, without SACK, of the next byte, which arrived, after three
         spurious retransmissions: these cause the duplicate ACKs; or a timeout of a sender that left fast recovery at a partial ACK.
         Consecutive reductions are one case, which begins with the reduction before them. It need not be found where the first copy of a
-        segment that caused one was lost before the tap."""
+        segment that caused one was lost before the tap, or is under way at the end."""
         chain: list[_Cut] = []
         cut: _Cut | None = None
         fast: int | None = None
@@ -277,9 +278,11 @@ class _Way:
         yield from self._chain(chain)
 
     def _seen(self, seq: int, t_ns: int) -> bool:
-        """Whether a copy of the segment made before a time passed the tap."""
+        """Whether a copy of the segment made before a time passed the tap, and arrived or was lost."""
         d = self.data
-        return bool(((d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns) & (d["t_tap_ns"] != NEVER)).any())
+        return bool(
+            ((d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns) & (d["t_tap_ns"] != NEVER) & ~d["under_way"]).any()
+        )
 
     def _unanswered(self, seq: int, t_ns: int, cut: _Cut, fast: int | None) -> bool:
         """Whether a timeout is for a segment that a partial ACK had shown, and that the sender had not retransmitted since."""
@@ -301,7 +304,7 @@ class _Way:
             return seq < point
         d = self.data
         arrived = d["delivered"] & (d["t_made_ns"] < t_ns)
-        if not (arrived & (d["rel_seq"] == seq)).any():
+        if not ((arrived | d["under_way"]) & (d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns)).any():
             return False
         again = np.flatnonzero((d["copy"] > 0) & (d["t_made_ns"] >= since) & (d["t_made_ns"] < t_ns))
         spurious = [i for i in again if (arrived & (d["rel_seq"] == d["rel_seq"][i]))[:i].any()]

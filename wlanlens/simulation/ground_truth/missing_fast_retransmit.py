@@ -1,4 +1,4 @@
-"""Third duplicate ACKs that no fast retransmit answered; the simulated sender is always right."""
+"""Third duplicate ACKs that no fast retransmit answered; the simulated sender is right, but where cwnd has no room for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.ground_truth._columns import Array, Rows
+from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Side, sides
 
@@ -14,19 +14,41 @@ CODES = ("missing_fast_retransmit",)
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One finding for each direction, from its first to its last third duplicate ACK, without cost."""
+    """One finding for each direction, from its first to its last third duplicate ACK, without cost, and one for each left to the timer."""
     found = []
     for side in sides(facts):
-        events = [(int(e["t_ns"]), int(e["rel_seq"])) for e in side.events if e["what"] == "third_duplicate"]
-        t = [third for at, seq in events if (third := _third_ns(facts, side, at, seq)) is not None]
-        if t:
+        right = []
+        for e in side.events:
+            at, seq = int(e["t_ns"]), int(e["rel_seq"])
+            if e["what"] != "third_duplicate" or (third := _third_ns(facts, side, at, seq)) is None:
+                continue
+            expiry = _left_to_timer_ns(side, at, seq)
+            if expiry is None:
+                right.append(third)
+                continue
+            said = "The sender began fast recovery, and cwnd had no room for the retransmission."
             found.append(
-                finding(
-                    facts, side, "missing_fast_retransmit", min(t), max(t), 0.0,
-                    "The sender rightly sent nothing again.", {"runs_count": len(t)},
-                )
-            )  # fmt: skip
+                finding(facts, side, *CODES, third, expiry, (expiry - third) / 1e9, said, {"verdict": "wrong"})
+            )
+        if right:
+            said = "The sender rightly sent nothing again."
+            found.append(finding(facts, side, *CODES, min(right), max(right), 0.0, said, {"runs_count": len(right)}))
     return found
+
+
+def _expiries_ns(side: Side) -> list[int]:
+    return [int(e["t_ns"]) for e in side.events if e["what"] == "timeout"]
+
+
+def _began_recovery(side: Side, t_ns: int, seq: int) -> bool:
+    return any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events)
+
+
+def _left_to_timer_ns(side: Side, t_ns: int, seq: int) -> int | None:
+    """When the timer sent the segment that a fast recovery had begun for; None for no such expiry."""
+    made = side.data["t_made_ns"][(side.data["rel_seq"] == seq) & (side.data["t_made_ns"] >= t_ns)]
+    first = int(made.min()) if len(made) else NEVER
+    return first if _began_recovery(side, t_ns, seq) and first in _expiries_ns(side) else None
 
 
 def _third_ns(facts: Truth, side: Side, t_ns: int, seq: int) -> int | None:
@@ -36,9 +58,9 @@ def _third_ns(facts: Truth, side: Side, t_ns: int, seq: int) -> int | None:
     reordering waits for more than three duplicate ACKs; its fast retransmit answers the third one, too.
     """
     d, b = side.data, side.back
-    if any(e["what"] == "recovery_began" and e["rel_seq"] == seq and e["t_ns"] >= t_ns for e in side.events):
+    if _began_recovery(side, t_ns, seq) and _left_to_timer_ns(side, t_ns, seq) is None:
         return None
-    acked, timeouts = side.reached_ns(seq + 1), [e["t_ns"] for e in side.events if e["what"] == "timeout"]
+    acked, timeouts = side.reached_ns(seq + 1), _expiries_ns(side)
     # What its own device's queue drops never leaves the host.
     leaves = (d["rel_seq"] == seq) & ((d["t_tap_ns"] >= 0) | d["under_way"])
     copies = d["t_made_ns"][leaves & (d["t_made_ns"] >= t_ns)]

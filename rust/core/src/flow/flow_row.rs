@@ -115,6 +115,7 @@ impl FlowTable {
             f.rto_undecided.push(kinds(TimeoutKind::Undecided));
             f.fast_recoveries.push(t.fast_recoveries);
             f.lost_before_tap.push(t.lost_before_tap);
+            f.missing_packets.push_opt(h.ids.unseen().map(u64::from));
             f.reordered_packets.push(t.reordered);
             let copies = |k: Transmission| t.duplicates[k as usize - Transmission::NetworkDuplicate as usize];
             f.network_duplicates.push(copies(Transmission::NetworkDuplicate));

@@ -74,6 +74,8 @@ pub struct IpOrder {
     /// At most so many packets were sent and not captured since the highest captured byte passed, and since the timer may last have expired.
     pub above: u32,
     pub since_expiry: u32,
+    /// Packets that the ids count and the capture does not hold, beyond those whose data is missing.
+    unseen: u32,
 }
 
 /// Where ids show nothing, any number of packets may be missing.
@@ -179,12 +181,17 @@ impl IpOrder {
             return self.position;
         };
         let step = i32::from(self.number(id).wrapping_sub(self.number(newest)) as i16);
-        self.miss(match step {
-            _ if s.missing.is_some() => u32::from(s.missing.unwrap_or(0)),
-            1.. if self.counts() => step.unsigned_abs() - 1,
-            i32::MIN..=0 if self.counts() && step > -NEAR => 0,
-            _ => ANY_NUMBER,
-        });
+        let missing = match (s.missing, step) {
+            (Some(n), _) => Some(i32::from(n as i16)),
+            (None, 1..) if self.counts() => Some(step - 1),
+            // A late packet is one of those that were missing.
+            (None, i32::MIN..=0) if self.counts() && step > -NEAR => Some(step.signum()),
+            _ => None,
+        };
+        self.miss(missing.map_or(ANY_NUMBER, |n| u32::try_from(n).unwrap_or(0)));
+        let gap = i32::try_from(s.gap).unwrap_or(i32::MAX);
+        self.unseen =
+            self.unseen.saturating_add_signed(missing.map_or(0, |n| if n > 0 { (n - gap).max(0) } else { n }));
         // Id 0 stands for "none" (RFC 6864 section 4.1) unless a counter passes it.
         if id == 0 && step.abs() >= NEAR {
             return 0;
@@ -218,6 +225,14 @@ impl IpOrder {
         let another = !(1..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
         self.position = self.position.wrapping_add(if another { APART } else { step.unsigned_abs() });
         self.position
+    }
+
+    /// Packets that the sender's ids count, or its host's, and the capture does not hold, beyond those whose data is missing. None where
+    /// they count nothing, or packets of which the capture holds none.
+    pub fn unseen(&self) -> Option<u32> {
+        let (own, all) = (self.own.0 + self.uncounted, self.own.1 + self.uncounted);
+        let counted = self.host.is_shared() || own * 5 >= all * 4;
+        (self.counts() && !self.constant() && counted).then_some(self.unseen)
     }
 
     /// So many packets may be missing before this one.
@@ -269,6 +284,16 @@ mod tests {
         let (order, at) = positions((250u16..270).chain([268]).map(|id| u32::from(id.swap_bytes())));
         assert_eq!(order.before(at[20], at[19]), Some(true));
         assert_eq!(order.before(at[19], at[8]), Some(false));
+    }
+
+    #[test]
+    fn ids_without_a_packet_are_counted_until_it_comes_late() {
+        let unseen = |ids: &[u32]| positions(ids.iter().copied()).0.unseen();
+        assert_eq!(unseen(&[10, 11, 12, 13, 14, 15, 16]), Some(0));
+        assert_eq!(unseen(&[10, 11, 12, 13, 14, 17, 18, 19]), Some(2));
+        assert_eq!(unseen(&[10, 11, 12, 13, 14, 17, 16, 18, 19]), Some(1));
+        // Most steps are not those of this flow: others use the counter.
+        assert_eq!(unseen(&[10, 14, 19, 21, 27, 30]), None);
     }
 
     #[test]

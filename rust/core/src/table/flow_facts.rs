@@ -38,6 +38,7 @@ define_table! {
     rto_undecided: U64, "", "Timer expiries of undetermined cause.";
     fast_recoveries: U64, "", "Entries into fast recovery.";
     lost_before_tap: U64, "", "Retransmissions of segments whose original never passed the tap.";
+    missing_packets: U64 ? null, "", "Packets that the IP identifications of the sender, or of its host, count and the capture does not hold, beyond those whose data is missing. Null where they count nothing, or other packets.";
     reordered_packets: U64, "", "Segments that arrived out of the order in which they were sent.";
     network_duplicates: U64, "", "Segments that the network duplicated.";
     capture_duplicates: U64, "", "Packets that are in the capture twice.";
