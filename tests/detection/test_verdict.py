@@ -336,6 +336,21 @@ def test_frames_that_were_dropped_on_the_air_may_explain_unknown_time() -> None:
     assert "packet loss" not in verdict([("undecided", 3.0), ("transfer", 4.0)], air=air).sentence
 
 
+def test_packets_that_the_ids_miss_may_explain_unknown_time() -> None:
+    """World 362082: at the receiver 213 ms pass before the answer to its SYN+ACK, whose first copy never came."""
+    rows = table("intervals", intervals([("undecided", 3 * S), ("transfer", 4 * S)]))
+    ends = {"ip_src": "10.0.0.1", "src_port": 40000, "ip_dst": "10.0.0.2", "dst_port": 5001}
+    for missing, said in (
+        (1, "; packet loss may explain it: by the IP identifications, 1 packet is missing; "),
+        (0, ""),
+    ):
+        flows = table("flows", [{**ends, "missing_packets": missing}])
+        trace = Trace.of_tables({"intervals": rows, "timeouts": table("timeouts", []), "flows": flows})
+        sentence = judge(trace, ledger.from_intervals(rows), (), packets=100, connections=1).sentence
+        assert ("packet loss" in sentence) == bool(missing)
+        assert f"cannot be told at this tap{said}" in sentence
+
+
 def test_a_repair_of_undecided_cause_is_a_loss_where_the_lost_segments_are_named_already() -> None:
     found = Finding("packet_loss", 0, S, "test.pcap", "", "serious", 0.9, 2.0, flow=0, direction="a2b")
     found = replace(found, values={"lost_count": 8, "undecided_s": 3.0})

@@ -122,6 +122,14 @@ def test_no_tap_answers_for_what_stays_in_the_queue_of_its_host(tmp_path: Path) 
     assert len(shorter) > 10
 
 
+def test_data_after_a_pause_that_is_lost_to_the_end_is_waited_for(tmp_path: Path) -> None:
+    """World 365255: all was acknowledged, and the application paused; the router drops what it wrote then, and the timer's copy."""
+    run = simulate(random_world(365255, varied=True), tmp_path, seed=365255)
+    spent = true_ledger(run.facts)["10.0.0.2:40001 > 10.0.0.1:5001"]
+    assert spent["rto_wait"] == 200_000_000
+    assert spent["application"] == pytest.approx(135e6, rel=0.01)
+
+
 def test_no_tap_answers_for_what_was_before_its_first_packet(tmp_path: Path) -> None:
     # The first SYN is lost on its way.
     run = simulate(random_world(391040, varied=True), tmp_path, seed=391040)

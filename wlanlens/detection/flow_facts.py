@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 #: A connection and the direction of its data.
 Direction = tuple[int, str]
 
+#: A path that loses more of its packets does nothing else, and more than a handshake's are missing: the counter has others', too.
+MISSING_SHARE, MISSING_FEW = 0.1, 3
+
 _COLUMNS = ("flow", "direction", "payload_bytes", "unique_bytes", "packets", "closed_by", "acked_unseen")
-_PACKETS = ("ack_packets", "syn_packets", "fin_packets", "rst_packets")
+_PACKETS = ("ack_packets", "syn_packets", "fin_packets", "rst_packets", "missing_packets")
 
 
 def other(key: Direction) -> Direction:
@@ -42,6 +45,11 @@ class FlowFacts:
     def unique_bytes(self, key: Direction) -> int:
         """Bytes of payload, each once; 0 where unknown."""
         return self._of(key).get("unique_bytes") or 0
+
+    def missing_packets(self, key: Direction) -> int:
+        """Packets of both ends that the IP identifications count and the capture does not hold; 0 where they count many others', too."""
+        facts = [(self._of(k).get("missing_packets") or 0, self._of(k).get("packets") or 0) for k in (key, other(key))]
+        return sum(missing for missing, packets in facts if missing <= max(packets * MISSING_SHARE, MISSING_FEW))
 
     def carried(self, key: Direction, lifetime_ns: int) -> str:
         """ " for 1.2 MB (1.8 Mbit/s)"; empty where the bytes are unknown."""

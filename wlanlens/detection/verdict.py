@@ -179,7 +179,8 @@ def _of_flow(
         timeouts = "recovery although nothing was lost"
     lost = reasons.lost_count([f for f in findings if (f.flow, f.direction) == which])
     after = f" after {count(lost, 'lost segment')}" if lost else ""
-    losses = reasons.losses(lost, words.dropped(air, flow, direction) if air is not None else 0)
+    dropped = words.dropped(air, flow, direction) if air is not None else 0
+    losses = reasons.losses(lost, dropped, facts.missing_packets(which))
     parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=after) for ns, text, _ in named]
     small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
     most_s = max((ns for ns, _, _ in named), default=0) / 1e9

@@ -80,8 +80,10 @@ def lost_count(findings: Sequence[Finding]) -> int:
     return sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
 
 
-def losses(segments: int, frames: int) -> str:
-    """What was lost: segments; where none is known to be, frames that were dropped on the air."""
+def losses(segments: int, frames: int, missing: int) -> str:
+    """What was lost: segments; where none is known to be, frames that were dropped on the air, or packets that the capture misses."""
+    if missing and not (segments or frames):
+        return f"by the IP identifications, {count(missing, 'packet')} {'is' if missing == 1 else 'are'} missing"
     number, what, fate = (segments, "segment", "lost") if segments else (frames, "frame", "dropped on the air")
     return f"{count(number, what)} {'was' if number == 1 else 'were'} {fate}" if number else ""
 

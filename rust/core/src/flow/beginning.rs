@@ -83,6 +83,8 @@ impl Connection {
                 loops[side] = out.hosts.loop_ns(places[i], Some(0));
             }
         }
+        let [opener, answerer] = &self.senders;
+        let (early, opener_at_tap, trip_to_opener) = (opener.ids.early, opener.is_at_tap(), answerer.pair_least / 2);
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;
@@ -124,8 +126,8 @@ impl Connection {
             let timers = self.handshake.timers(reverse);
             sender.syn_lost = timers.is_some() && !self.handshake.first_answered;
             let held = |first: i64, answer| first > answer && first - timeline.now() > SYN_TIMEOUT_MAX_NS;
-            let late = answered.zip(timers).and_then(|(answer, timers)| held(timers.0, answer).then_some(answer));
-            if let Some(answer) = late {
+            let held_since = answered.zip(timers).and_then(|(answer, timers)| held(timers.0, answer).then_some(answer));
+            if let Some(answer) = held_since {
                 timeline.pass(piece(answer.min(t), State::Handshake));
                 timeline.pass(piece(done, State::Undecided));
             } else if let Some((first, last)) = timers {
@@ -139,11 +141,21 @@ impl Connection {
                 }
                 timeline.pass(piece(last.min(t), State::BackoffWait));
             }
+            // At the end that answered the SYN: for a timer's time it hears nothing, and by the ids packets are missing: an ACK, and data that a
+            // timer repeated; or only the ACK, and the application was late, or the answer to a repeated SYN+ACK.
+            let far = if reverse { !opener_at_tap } else { !sender.is_at_tap() };
+            let no_timer = timers.is_none() && self.handshake.last_answer_timer().is_none();
+            let silent_from = self.handshake.answered.filter(|at| no_timer && far && done - at >= LEAST_TIMEOUT_NS);
+            if let Some(at) = silent_from.filter(|_| early > 0) {
+                let trip = if trip_to_opener * 2 < done - at { trip_to_opener } else { 0 };
+                timeline.pass(piece(if reverse { at } else { at + trip }, State::Handshake));
+                timeline.pass(piece(done - trip, if early > 1 { State::RtoWait } else { State::Undecided }));
+            }
             // Away from the sender: its SYN's timer has expired meanwhile (RFC 6298 section 2.1), and the copies have not come here.
             // A sender near the tap answers the SYN+ACK at once; if it seems not to, it is not near, or the SYN+ACK was lost after the tap.
-            let unheard = !reverse && self.handshake.answered.is_some_and(|t| done - t >= SYN_TIMEOUT_NS);
+            let late = !reverse && self.handshake.answered.is_some_and(|t| done - t >= SYN_TIMEOUT_NS);
             let at_tap = sender.is_at_tap();
-            let silent = (!at_tap || unheard) && done - timeline.now() >= SYN_TIMEOUT_NS;
+            let silent = (!at_tap || late) && done - timeline.now() >= SYN_TIMEOUT_NS;
             // A sender at the tap answers a SYN+ACK at once: what passes later waited in its host's queue, above the tap. In a shorter wait no
             // timer of lost data expires.
             let answered = self.handshake.answered.filter(|at| at_tap && !reverse && *at <= done);

@@ -336,7 +336,7 @@ impl Connection {
                 let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
                 if me.view.is_some() {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
-                } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), out) {
+                } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), &peer.ts_clock, out) {
                     me.judge_host_queue(&s, echo, &out.busy, &peer.ts_clock, &mut timeline);
                 } else if !o.as_deref().is_some_and(SentOutcome::is_by_ack) && !sends_at_once(me, timeline.rest_ns(), t)
                 {

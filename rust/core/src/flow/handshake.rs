@@ -1,14 +1,8 @@
 //! The times of the handshake, from which the tap's position follows.
 
 use super::host_queue::HostQueues;
-use super::intervals::TICK_NS;
 use super::sender_state::SenderState;
-
-/// Ticks of a timestamp clock that show when an ACK was made: two clocks of whole ticks differ by up to two.
-const STAMP_TICKS: i64 = 8;
-const ALIKE_TICKS: i64 = 2;
-/// Clocks of Linux before 4.13, which count as many ticks in a longer time.
-const SLOWER_HZ: [i64; 3] = [100, 250, 300];
+use super::timestamp_clock::was_made_then;
 
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,12 +59,7 @@ impl Handshake {
         self.ack = Some(t);
         let (Some((stamp, _)), Some(before), Some(syn)) = (timestamps, self.stamp, self.syn) else { return };
         let ticks = i64::from(stamp.wrapping_sub(before));
-        let shown = |ns: i64, hz: i64| (ns / TICK_NS * hz / 1000 - ticks).abs() <= ALIKE_TICKS;
-        // By a slower clock it may have been made as late as it passes.
-        if ticks < STAMP_TICKS || self.answered != self.synack || SLOWER_HZ.iter().any(|hz| shown(t - syn, *hz)) {
-            return;
-        }
-        self.made = self.answered.filter(|at| shown(at - syn, 1000) && t - at > STAMP_TICKS * TICK_NS);
+        self.made = self.answered.filter(|at| self.answered == self.synack && was_made_then(ticks, syn, *at, t));
     }
 
     /// A SYN, or a SYN+ACK. Each SYN is answered once: more SYN+ACKs are the timer's.

@@ -76,7 +76,12 @@ pub struct IpOrder {
     pub since_expiry: u32,
     /// Packets that the ids count and the capture does not hold, beyond those whose data is missing.
     unseen: u32,
+    /// Packets missing between the first captured one and the next, whose id is a small step from that one's.
+    pub early: u16,
 }
+
+/// A random id is so close to another in one of 1000 cases.
+const EARLY: i32 = 64;
 
 /// Where ids show nothing, any number of packets may be missing.
 const ANY_NUMBER: u32 = 1 << 20;
@@ -188,10 +193,15 @@ impl IpOrder {
             (None, i32::MIN..=0) if self.counts() && step > -NEAR => Some(step.signum()),
             _ => None,
         };
+        if self.good.1 == 0 {
+            self.early = u16::try_from(missing.unwrap_or(step - 1)).ok().filter(|n| i32::from(*n) < EARLY).unwrap_or(0);
+            self.unseen += u32::from(if missing.is_none() { self.early } else { 0 });
+        }
         self.miss(missing.map_or(ANY_NUMBER, |n| u32::try_from(n).unwrap_or(0)));
-        let gap = i32::try_from(s.gap).unwrap_or(i32::MAX);
-        self.unseen =
-            self.unseen.saturating_add_signed(missing.map_or(0, |n| if n > 0 { (n - gap).max(0) } else { n }));
+        if let Some(n) = missing.filter(|n| *n <= i32::from(limits::SKIPPED_PACKETS)) {
+            let beyond = i64::from(n) - s.gap.max(0);
+            self.unseen = self.unseen.saturating_add_signed(if n > 0 { beyond.max(0) as i32 } else { n });
+        }
         // Id 0 stands for "none" (RFC 6864 section 4.1) unless a counter passes it.
         if id == 0 && step.abs() >= NEAR {
             return 0;
@@ -231,8 +241,10 @@ impl IpOrder {
     /// they count nothing, or packets of which the capture holds none.
     pub fn unseen(&self) -> Option<u32> {
         let (own, all) = (self.own.0 + self.uncounted, self.own.1 + self.uncounted);
-        let counted = self.host.is_shared() || own * 5 >= all * 4;
-        (self.counts() && !self.constant() && counted).then_some(self.unseen)
+        let counted = self.counts() && (self.host.is_shared() || own * 5 >= all * 4);
+        // Two ids that are close are a counter until another shows that they are none.
+        let first = self.early > 0 && self.good.1 < 2;
+        ((counted || first) && !self.constant()).then_some(self.unseen)
     }
 
     /// So many packets may be missing before this one.
@@ -288,12 +300,17 @@ mod tests {
 
     #[test]
     fn ids_without_a_packet_are_counted_until_it_comes_late() {
-        let unseen = |ids: &[u32]| positions(ids.iter().copied()).0.unseen();
-        assert_eq!(unseen(&[10, 11, 12, 13, 14, 15, 16]), Some(0));
-        assert_eq!(unseen(&[10, 11, 12, 13, 14, 17, 18, 19]), Some(2));
-        assert_eq!(unseen(&[10, 11, 12, 13, 14, 17, 16, 18, 19]), Some(1));
+        let unseen = |more: &[u32]| positions((1u32..=20).chain(more.iter().copied())).0.unseen();
+        assert_eq!(unseen(&[]), Some(0));
+        assert_eq!(unseen(&[23, 24]), Some(2));
+        assert_eq!(unseen(&[23, 22, 24]), Some(1));
         // Most steps are not those of this flow: others use the counter.
-        assert_eq!(unseen(&[10, 14, 19, 21, 27, 30]), None);
+        assert_eq!(positions([10, 14, 19, 21, 27, 30]).0.unseen(), None);
+        // What is missing next after the first packet shows at once.
+        assert_eq!(
+            [positions([1, 3]), positions([1, 2]), positions([1, 300])].map(|(o, _)| o.unseen()),
+            [Some(1), None, None]
+        );
     }
 
     #[test]

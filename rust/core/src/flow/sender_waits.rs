@@ -34,13 +34,14 @@ impl SenderState {
         self.longest_loop().filter(|_| !self.is_at_tap())
     }
 
-    /// At its host, new data passes late after the latest ACK, and other packets of the host passed meanwhile: the data waited in the host's
-    /// queue, which is above the tap.
-    pub fn waited_in_host(&self, s: &Sent, rest_ns: i64, out: &mut Out<'_>) -> bool {
+    /// At its host, new data passes late after the latest ACK, and other packets of the host passed meanwhile, or by its timestamp it was made
+    /// when that ACK passed: the data waited in the host's queue, which is above the tap.
+    pub fn waited_in_host(&self, s: &Sent, rest_ns: i64, clock: &TimestampClock, out: &mut Out<'_>) -> bool {
         let Some(asked) = self.last_ack.filter(|_| self.is_at_tap()) else { return false };
         let delay = s.t - asked;
         let at_once = delay <= rest_ns.max(REACTION_SLACK_NS);
-        let waited = !at_once && out.busy.delays(asked, s.t);
+        let made_then = || s.tsval.is_some_and(|tsval| clock.was_made_then(tsval, asked, s.t));
+        let waited = !at_once && (out.busy.delays(asked, s.t) || made_then());
         if waited || at_once {
             out.hosts.note_delay(self.host, s.t, delay, s.start == self.una);
         }
@@ -70,7 +71,8 @@ impl SenderState {
         let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
         let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
         // What echoes an older ACK than the latest one was written before that.
-        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !older);
+        let then = s.tsval.is_some_and(|tsval| clock.was_made_then(tsval, asked, s.t));
+        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !older && !then);
         timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
         if s.start != self.una || written.is_some() {
             return;

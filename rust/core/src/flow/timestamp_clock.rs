@@ -17,6 +17,26 @@ const TICKS: [i64; 8] = [1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_00
 /// A rate is used after this time: a quarter of it may be path delay without selecting the wrong tick.
 const SETTLE_NS: i64 = 200_000_000;
 
+/// Ticks of a timestamp clock that show when a packet was made: two clocks of whole ticks differ by up to two.
+const STAMP_TICKS: i64 = 8;
+const ALIKE_TICKS: i64 = 2;
+/// Clocks of Linux before 4.13, which count as many ticks in a longer time.
+const SLOWER_HZ: [i64; 3] = [100, 250, 300];
+const MS: i64 = 1_000_000;
+/// Two clocks drift apart by fewer ticks of 1 ms than show anything, at 100 parts in a million.
+const ALIKE_FOR_NS: i64 = 60_000 * MS;
+
+/// Whether a packet that passes `now` was made at an earlier time, by a clock of 1000 Hz that counted so many ticks since `since`; and
+/// not now by a slower one.
+pub fn was_made_then(ticks: i64, since: i64, then: i64, now: i64) -> bool {
+    let shown = |t: i64, hz: i64| ((t - since) / MS * hz / 1000 - ticks).abs() <= ALIKE_TICKS;
+    ticks >= STAMP_TICKS
+        && shown(then, 1000)
+        && now - then > STAMP_TICKS * MS
+        && now - since <= ALIKE_FOR_NS
+        && !SLOWER_HZ.iter().any(|hz| shown(now, *hz))
+}
+
 impl TimestampClock {
     /// Process a TSval that arrived at `t`.
     pub fn observe(&mut self, t: i64, tsval: u32) {
@@ -48,6 +68,12 @@ impl TimestampClock {
             let offset = t - span;
             self.offset = Some(self.offset.map_or(offset, |o| o.min(offset)));
         }
+    }
+
+    /// Whether what passes `now` with this TSval was made at an earlier time, by the first packet, see `was_made_then`.
+    pub fn was_made_then(&self, tsval: u32, then: i64, now: i64) -> bool {
+        let ticks = |first: u32| i64::from(tsval.wrapping_sub(first) as i32);
+        self.first.is_some_and(|(since, first)| was_made_then(ticks(first), since, then, now))
     }
 
     /// Length of a tick in ns.

@@ -83,6 +83,28 @@ fn a_timestamp_shows_that_the_host_answered_at_once() {
 }
 
 #[test]
+fn a_timestamp_shows_that_data_waited_in_its_host() {
+    // A segment is acknowledged after 40 ms, and the next one passes 260 ms later; its clock then, and for how long it was idle.
+    let idle = |made: u32| {
+        let mut s = Script::new(true);
+        s.data(20.2, 0);
+        s.stamp(1040, 20);
+        s.ack(60.2, 1);
+        s.stamp(80, 1040);
+        s.data(320.2, 1);
+        s.stamp(made, 80);
+        s.ack(360.2, 2);
+        s.stamp(380, made);
+        s.run().time_in("idle") / MS
+    };
+    assert_eq!(idle(1080), 0);
+    assert_eq!(idle(1340), 260);
+    // It was written later than that ACK came; or the clock has 100 Hz.
+    assert_eq!(idle(1200), 260);
+    assert_eq!(idle(1070), 260);
+}
+
+#[test]
 fn a_host_on_the_link_of_the_tap_waits_behind_its_own_syns() {
     // 40 connections at once, 1 ms each on the line; the peer answers the first SYN after 0.2 ms. Its packets passed a router.
     let opening_of_first = |ttl: u8| {

@@ -66,6 +66,27 @@ fn data_that_answers_a_repeated_syn_ack_waited_for_timers() {
 }
 
 #[test]
+fn what_answers_a_syn_ack_was_lost_by_the_ids() {
+    // At the receiver: 240 ms after its SYN+ACK comes data, as the first packet since the SYN.
+    let states = |missing: u32| {
+        let mut s = Script::between(false, 0.1);
+        s.packets.truncate(2);
+        s.data(240.1, 0);
+        s.ack(240.2, 1);
+        (s.packets[0].ip_id, s.packets[2].ip_id) = (Some(10), Some(11 + missing));
+        let t = s.run();
+        (t.time_in("handshake") / MS, t.time_in("rto_wait") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!(states(0), (240, 0, 0));
+    // An ACK, and later data; or data that a timer repeated.
+    assert_eq!(states(1), (0, 0, 240));
+    // An ACK and data.
+    assert_eq!(states(2), (0, 240, 0));
+    // The ids count nothing, or packets that the capture does not hold.
+    assert_eq!(states(500), (240, 0, 0));
+}
+
+#[test]
 fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
     // The peer's window takes one segment, too; only after the first ACK is it the limit.
     let limits = |syns: &[f64], echo| {

@@ -125,7 +125,7 @@ impl Direction<'_> {
     }
 
     /// From the connection's first packet to the last one that came back to this end; to the last one at this end or its tap if
-    /// something is outstanding then, and to the ACK of everything, FIN included.
+    /// something is outstanding then or is sent later, and to the ACK of everything, FIN included.
     fn life(&self) -> Option<(Ns, Ns)> {
         let first = |which| self.rows(which).next().map(|p| p.made);
         let start = [first(self.sent), first(self.back)].into_iter().flatten().min()?;
@@ -134,7 +134,7 @@ impl Direction<'_> {
         let then = came.and_then(|t| self.waits[..self.waits.partition_point(|w| w.0 <= t)].last());
         let end = match then {
             Some((t, Wait::Closed)) => Some(*t),
-            Some((_, Wait::Application)) => came,
+            Some((_, Wait::Application)) if self.rows(self.sent).all(|p| p.span == 0 || Some(p.made) <= came) => came,
             _ => sent.max(came),
         }?;
         (start < end).then_some((start, end))
