@@ -10,7 +10,7 @@ use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::Passed;
-use super::timer::FIRST_TIMEOUT_NS;
+use super::timer::{FIRST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
 use super::trigger::LEAST_SYN_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
 use super::window::window_bytes;
@@ -19,8 +19,6 @@ use crate::packet::{flags, Packet, Tcp};
 
 /// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
-/// A receiver delays an ACK by less than this (RFC 9293 section 3.8.6.3).
-pub const MOST_ACK_DELAY_NS: i64 = 500_000_000;
 
 #[derive(Debug, Default)]
 pub struct Connection {

@@ -421,10 +421,11 @@ impl Timeline {
         self.retract_stall();
         let end = self.acked_until;
         let mut pieces = std::mem::take(&mut self.open);
-        // Idle time at the end is not part of them, nor is the time after the ACK of all data. Without any ACK (one-sided capture) they
-        // last until the last packet.
-        let over = self.flight == 0;
-        while let Some(p) = pieces.last_mut().filter(|p| over || matches!(p.state, State::Idle | State::Closing)) {
+        // Idle time at the end is not part of them, unless data was sent after it, nor is the time after the ACK of all data. Without any
+        // ACK (one-sided capture) they last until the last packet.
+        let data = self.flight > 1;
+        let is_end = |p: &Piece| self.flight == 0 || p.state == State::Closing || p.state == State::Idle && !data;
+        while let Some(p) = pieces.last_mut().filter(|p| is_end(p)) {
             if end <= 0 || p.start < end {
                 p.end = if end > p.start { p.end.min(end) } else { p.end };
                 break;

@@ -2,7 +2,6 @@
 
 use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
-use super::connection::MOST_ACK_DELAY_NS;
 use super::host_queue::Busy;
 use super::intervals::own_delay;
 use super::intervals::{Timeline, TICK_NS};
@@ -12,7 +11,7 @@ use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::{Lone, SenderView, Woke};
 use super::seq::newer;
-use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
 use super::timestamp_clock::TimestampClock;
 use super::trigger::REACTION_SLACK_NS;
 use super::wait_state::{pace_of, sends_at_once};

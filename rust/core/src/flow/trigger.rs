@@ -6,7 +6,7 @@ use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Probe, SenderState};
 use super::seq::reached;
-use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
@@ -15,8 +15,6 @@ pub const REACTION_SLACK_NS: i64 = 3 * MS;
 const TWO_TICKS_NS: i64 = 20 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
 pub const LEAST_SYN_NS: i64 = 180 * MS;
-/// RFC 1122 section 4.2.3.2.
-const LONGEST_ACK_DELAY_NS: i64 = 500 * MS;
 
 /// A reset ends a connection with its timers (RFC 9293 section 3.10.7.4): who sends on is no TCP. One may be lost behind the tap.
 const ENOUGH_RESETS: u32 = 2;
@@ -313,7 +311,7 @@ impl SenderState {
     /// A probe comes no later after the last segment or ACK: two SRTT and the time for which a receiver may delay an ACK, or a second
     /// without a sample (RFC 8985 section 7.2).
     fn longest_probe(&self) -> i64 {
-        self.timer.srtt().map_or(0, |srtt| srtt / 4 * 9).saturating_add(LONGEST_ACK_DELAY_NS).max(1000 * MS)
+        self.timer.srtt().map_or(0, |srtt| srtt / 4 * 9).saturating_add(MOST_ACK_DELAY_NS).max(1000 * MS)
     }
 
     /// No probe comes sooner after the last segment or ACK: two SRTT (RFC 8985 section 7.2), less what jitter makes of them at the tap, but

@@ -7,7 +7,7 @@ use super::link_times::Bursts;
 use super::pair_times::PairTimes;
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS};
+use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS, MOST_ACK_DELAY_NS};
 use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
@@ -287,6 +287,7 @@ impl SenderState {
             State::SlowStart | State::WindowLimited | State::Transfer if self.hears_nothing(t) => State::Undecided,
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
             State::SlowStart if self.queued => State::Transfer,
+            State::RtoWait if self.keeps_silent(t) => State::Undecided,
             // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
             State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,
             _ => state,
@@ -302,6 +303,12 @@ impl SenderState {
         let trip = self.view.as_ref().and_then(|view| view.round_trip()).max(self.timer.srtt()).unwrap_or(0);
         let answer = own_delay(self.ns_per_kib.unwrap_or(0), 2 * self.mss());
         self.last_ack.is_some_and(|ack| t - ack > FIRST_TIMEOUT_NS + trip && t - ack > STILL_WINDOWS * answer)
+    }
+
+    /// The receiver at the tap answers the timer's copy with nothing: the timer goes on, or the answer is in the receiver's own queue.
+    fn keeps_silent(&self, t: i64) -> bool {
+        let expired = self.timeouts.back().filter(|x| self.near_receiver && x.start > 0 && x.progress.is_none());
+        expired.is_some_and(|x| t - x.t > FIRST_TIMEOUT_NS + MOST_ACK_DELAY_NS)
     }
 
     /// For so long the path would have passed some windows, and a station have given up a frame: the path holds none of the data, and the

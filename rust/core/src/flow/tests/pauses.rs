@@ -93,3 +93,15 @@ fn an_ack_that_opens_the_window_and_releases_nothing_shows_that_all_was_sent() {
     // Too early to tell.
     assert_eq!(limited(0.0), 44);
 }
+
+#[test]
+fn a_pause_before_the_last_data_counts_and_one_before_the_end_does_not() {
+    let idle = |f: u16| {
+        let mut s = Script::new(false);
+        s.data(20.1, 0);
+        s.ack(40.1, 1);
+        s.push(540.1, true, 2000, 5000, f, if f & flags::FIN == 0 { 1000 } else { 0 }, &[], None);
+        s.run().time_in("idle") / MS
+    };
+    assert_eq!((idle(flags::ACK), idle(flags::ACK | flags::FIN)), (500, 0));
+}
