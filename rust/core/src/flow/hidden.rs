@@ -39,10 +39,12 @@ impl SenderState {
         2 * before.max(self.tally.flight_max).max(first)
     }
 
-    /// New bytes, and packets may be missing since those before.
+    /// New bytes, and packets may be missing since those before. At the sender its host dropped them, unless it may have sent them
+    /// for others while this sender was silent.
     #[inline(never)]
     pub fn note_unseen_before(&mut self, s: &Sent) {
         if self.near_sender {
+            self.host_dropped = self.ids.unseen().is_some() && self.ids.follows;
             self.ids.above = 0;
             return;
         }

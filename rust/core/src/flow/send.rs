@@ -187,6 +187,7 @@ impl SenderState {
         if self.captured_from.is_none() {
             self.captured_from = Some(s.start);
         }
+        self.host_dropped = false;
         if self.ids.above > 0 {
             self.note_unseen_before(s);
         }

@@ -410,6 +410,8 @@ pub struct SenderState {
     pub doubt_left: Causes,
     /// Away from the sender: it may have sent bytes below this before its timer last may have expired.
     pub hidden_until: i64,
+    /// The host dropped packets before the tap that it had sent since the new bytes before these.
+    pub host_dropped: bool,
     /// The latest ACK of bytes not reported before: its TSval, 0 for none, and when it passed.
     pub latest_news: Option<(u32, i64)>,
     /// Copies that are spurious, or may be, and that no DSACK has reported.

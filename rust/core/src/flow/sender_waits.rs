@@ -89,6 +89,9 @@ impl SenderState {
         if let (true, Some(since)) = (late && self.echoes_older(echo), self.last_advance) {
             timeline.was_under_way(since, State::Transfer);
         }
+        // A timer sent it, as the host dropped what was sent before.
+        let silent = self.last_ack.max(self.tally.last_send).filter(|at| t - at >= LEAST_TIMEOUT_NS);
+        silent.filter(|_| self.host_dropped).into_iter().for_each(|since| timeline.was_for_timer(since));
     }
 
     /// A packet with this echo was made before the latest ACK arrived.

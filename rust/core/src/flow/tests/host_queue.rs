@@ -221,3 +221,29 @@ fn the_host_of_a_capture_of_its_own_packets_is_near() {
     assert!(opened_at_once(40, 1) > 40 * 100);
     assert!(opened_at_once(8, 8) > 8 * 100);
 }
+
+#[test]
+fn what_the_host_dropped_is_waited_for() {
+    // Forty segments in turn; `dropped` ids are missing before a repair, and nothing passes for 400 ms after its ACK.
+    let states = |dropped: u32, later: u32| {
+        let mut s = Script::new(true);
+        for n in 0..40 {
+            s.data(20.2 + f64::from(n) * 20.0, n);
+            s.ack(40.1 + f64::from(n) * 20.0, n + 1);
+        }
+        s.data(830.0, 40);
+        s.sack(850.0, 40, 41, 42);
+        s.ids[0] += dropped;
+        s.data(850.1, 40);
+        s.ack(870.0, 41);
+        s.ids[0] += later;
+        s.data(1270.0, 41);
+        s.ack(1290.0, 42);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("idle") / MS)
+    };
+    assert_eq!(states(5, 0), (400, 10));
+    assert_eq!(states(0, 0), (0, 410));
+    // Others may have used the counter in the silence.
+    assert_eq!(states(0, 5), (0, 410));
+}
