@@ -44,7 +44,7 @@ impl SenderState {
     #[inline(never)]
     pub fn note_unseen_before(&mut self, s: &Sent) {
         if self.near_sender {
-            self.host_dropped = self.ids.unseen().is_some() && self.ids.follows;
+            self.host_dropped = self.ids.follows && self.ids.unseen().is_some_and(|unseen| self.ids.above <= unseen);
             self.ids.above = 0;
             return;
         }

@@ -247,3 +247,15 @@ fn what_the_host_dropped_is_waited_for() {
     // Others may have used the counter in the silence.
     assert_eq!(states(0, 5), (0, 410));
 }
+
+#[test]
+fn ids_without_a_gap_show_a_pause_after_the_first_segment() {
+    let mut s = Script::new(true);
+    s.packets.truncate(2);
+    s.ids[0] -= 1;
+    s.data(20.1, 0);
+    s.ack(40.1, 1);
+    s.data(640.1, 1);
+    s.ack(660.1, 2);
+    assert_eq!(s.run().time_in("idle") / MS, 600);
+}

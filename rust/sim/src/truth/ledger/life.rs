@@ -30,12 +30,13 @@ type Row = (Category, Ns, Ns);
 /// A link that idles for no larger part of the time in which it sends is full: more data at once would gain no more than that.
 const IDLE_PART: Ns = 10;
 
-/// A packet's stay at a link, with its queue. `served`: for how long the link sent it, or tried to. `arrived`: data at the receiver.
+/// A packet's stay at a link, with its queue. `starts`: since when the link sends it, or tries to, or a station has it in its MAC.
+/// `arrived`: data at the receiver.
 struct Stay {
     place: Place,
     enters: Ns,
+    starts: Ns,
     leaves: Ns,
-    served: Ns,
     arrived: Ns,
 }
 
@@ -265,23 +266,20 @@ impl Direction<'_> {
             };
             let arrived = if data && p.fate == PacketFate::Delivered { p.ended } else { NEVER };
             let leaves = trip.leaves.min(end);
-            stays.push(Stay {
-                place,
-                enters: trip.enters,
-                leaves,
-                served: leaves.saturating_sub(trip.starts),
-                arrived,
-            });
+            stays.push(Stay { place, enters: trip.enters, starts: trip.starts.min(leaves), leaves, arrived });
         }
         // Trips are in order of time.
         stays.sort_by_key(|s| s.place);
         let (mut full, mut longest) = (Vec::new(), self.below.round_trip);
         let mut k = 0;
         while k < stays.len() {
-            let Stay { place, enters: start, leaves: mut until, mut served, mut arrived } = stays[k];
+            let Stay { place, enters: start, starts, leaves: mut until, mut arrived } = stays[k];
+            let mut served = until - starts;
             k += 1;
             while let Some(next) = stays.get(k).filter(|s| s.place == place && s.enters <= until + served / IDLE_PART) {
-                served = next.served + if next.enters > until { 0 } else { served };
+                // A MAC may have several packets at once.
+                served =
+                    next.leaves.saturating_sub(next.starts.max(until)) + if next.enters > until { 0 } else { served };
                 until = until.max(next.leaves);
                 arrived = arrived.min(next.arrived);
                 k += 1;
