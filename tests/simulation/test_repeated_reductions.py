@@ -47,6 +47,14 @@ def test_what_is_under_way_at_the_end_need_not_be_found(tmp_path: Path) -> None:
     assert [f.confidence for f in found] == [MAY_BE_MISSED] * 3
 
 
+def test_what_only_spurious_retransmissions_show_needs_timestamps(tmp_path: Path) -> None:
+    """World 367276: a line with a queue of 26 s, and senders without SACK and timestamps, whose every retransmission is spurious."""
+    run = simulate(random_world(367276, varied=True), tmp_path, seed=367276)
+    found = [f for f in run.facts.findings() if f.code == "repeated_fast_retransmit"]
+    assert found
+    assert {f.confidence for f in found} == {MAY_BE_MISSED}
+
+
 def test_a_recovery_without_room_for_the_retransmission(tmp_path: Path) -> None:
     """World 365095: the sender began fast recovery with more outstanding than its window, and its timer sent the segment."""
     run = simulate(random_world(365095, varied=True), tmp_path, seed=365095)

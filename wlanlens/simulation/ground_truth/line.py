@@ -257,7 +257,8 @@ class _Way:
         """A fast retransmission of data sent before cwnd was last reduced, or, without SACK, of the next byte, which arrived, after three
         spurious retransmissions: these cause the duplicate ACKs; or a timeout of a sender that left fast recovery at a partial ACK.
         Consecutive reductions are one case, which begins with the reduction before them. It need not be found where the first copy of a
-        segment that caused one was lost before the tap, or is under way at the end."""
+        segment that caused one was lost before the tap, or is under way at the end, nor where only spurious retransmissions show that it is
+        one, and neither SACK nor timestamps show these."""
         chain: list[_Cut] = []
         cut: _Cut | None = None
         fast: int | None = None
@@ -268,7 +269,8 @@ class _Way:
             if e["what"] not in ("timeout", "recovery_began"):
                 continue
             seq, began = int(e["rel_seq"]), e["what"] == "recovery_began"
-            now = _Cut(t, self.sent_to(t), self._seen(seq, t))
+            shown = cut is None or seq != cut.point or self._has_timestamps()
+            now = _Cut(t, self.sent_to(t), self._seen(seq, t) and shown)
             if cut is not None and (self._again(seq, t, cut) if began else self._unanswered(seq, t, cut, fast)):
                 chain = [*(chain or [cut]), now]
             else:
@@ -276,6 +278,10 @@ class _Way:
                 chain = []
             cut, fast = now, seq if began else None
         yield from self._chain(chain)
+
+    def _has_timestamps(self) -> bool:
+        tcp = self.facts.world.flows[self.flow].tcp
+        return tcp is not None and tcp.timestamps
 
     def _seen(self, seq: int, t_ns: int) -> bool:
         """Whether a copy of the segment made before a time passed the tap, and arrived or was lost."""
