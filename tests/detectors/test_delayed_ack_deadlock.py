@@ -11,6 +11,8 @@ import pytest
 import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MS, MSS, ack, again, data, flows, run, trace
+from wlanlens.simulation.simulate import simulate
+from wlanlens.validation.random_worlds import random_world
 
 CODE = "delayed_ack_deadlock"
 #: A round trip of 5 ms at the sender's tap.
@@ -309,3 +311,10 @@ def test_a_queue_that_delays_other_connections_is_no_timer(late_ms: float, finds
     found, undecided = run(CODE, trace(both, segments=[*lone(), *others]))
     assert len(found) == finds
     assert len(undecided) == 1 - finds
+
+
+def test_a_capture_at_the_receiver_shows_whether_it_delayed_the_ack(tmp_path: Path) -> None:
+    """World 366024: behind other data on the air the ACK of a lone segment took as long as a timer."""
+    captures = simulate(random_world(366024, varied=True), tmp_path, seed=366024).captures
+    one, both = ([captures[tap] for tap in taps] for taps in (("sender",), ("sender", "receiver")))
+    assert [len(run(CODE, wl.align(paths))[0]) for paths in (one, both)] == [1, 0]

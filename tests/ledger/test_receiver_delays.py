@@ -68,6 +68,15 @@ def test_a_short_delay_counts_where_nothing_else_passes_the_receiver(back: bool)
     assert len(ReceiverDelays(links(long + other))._key) == 3
 
 
+@pytest.mark.parametrize(("pause_ms", "found"), [(8.0, 3), (14.0, 0)])
+def test_a_message_that_is_written_later_waited_for_no_ack(pause_ms: float, found: int) -> None:
+    """World 367185: a message each 117 ms, whose last segment the receiver acknowledges 14 ms before the next."""
+    rows = [
+        (*row[:3], *(t + n // 2 * pause_ms for t in row[3:])) for n, row in enumerate(stop_and_wait(0, 0.0, 4, 40.0))
+    ]
+    assert len(ReceiverDelays(links(rows))._key) == found
+
+
 def test_acks_that_leave_over_a_usb_bus_may_have_waited_for_that() -> None:
     table = links(stop_and_wait(0, 0.0, 4, 40.0))
     at = table.schema.get_field_index("usb_t_ns")

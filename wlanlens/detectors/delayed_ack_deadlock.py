@@ -84,10 +84,10 @@ def delayed_ack_deadlock(
     retransmitted after a timeout had given up the others. The sender continues with the next byte at once: it waited for
     nothing else. A receiver that acknowledges most segments of a queue one by one (`min_single_acks`: more than Linux
     does at a connection's start, 16) delays nothing.
-    `min_wait_ms`: this long after the segment's last copy, less the shortest round trip and the segment's own time on a slow line;
-    the shortest timers are 40 ms, less the timestamp error of a busy host.
+    `min_wait_ms`: this long after the segment's last copy, less the shortest round trip and the segment's own time on a slow line,
+    or at a captured receiver; the shortest timers are 40 ms, less the error of busy hosts.
     `max_wait_ms`: RFC 1122 allows 500 ms; a longer wait has another cause.
-    `reaction_ms`: new data follows within this time; hosts take less than 1 ms, a queue before the tap more.
+    `reaction_ms`: new data follows within this time; hosts take less than 1 ms, a queue at the tap more.
     `path_share`: away from the sender the data comes no sooner than this share of the time to the sender and back. It must also
     echo the ACK's timestamp (RFC 7323), and the segment that of the previous ACK: an older echo shows that it was not alone.
     Undecided there without timestamps.
@@ -101,7 +101,7 @@ def delayed_ack_deadlock(
     `waited_share`: of the lone segments after which the sender continued, from the first that waited on, at least this share
     waited: a timer delays all but those acknowledged at once after a gap; a slow frame on the air delays one in ten.
     `at_once_share`: after at least this share of the lone segments that waited, the sender continued at once; an
-    application that writes now and then meets an ACK within 10 ms once in 25 to 100 times.
+    application that writes now and then meets an ACK within 10 ms once in 25 to 100.
     `even_share`: a timer runs equally long each time, retries and queues do not: the quartiles of the waits are at most this share of
     their median apart; undecided where they differ by more (a timer that ticks every 200 ms).
 
@@ -109,7 +109,7 @@ def delayed_ack_deadlock(
     -------------
     An application pauses at any time, not until an ACK: no finding, unless it writes as often as the timer expires. A
     window without room for a second segment (silly window) is itself the cause: no finding. ACKs that an adapter held
-    look alike when they come one by one. A sender whose second segment was lost waits for its own timer.
+    look alike when they come one by one. A sender whose second segment was lost waits for its timer.
 
     References
     ----------

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: left sooner than any timer may have waited in its host's queue behind them.
 LEAST_NS, LEAST_BEHIND_OTHERS_NS = 5_000_000, DELAYED_ACK_NS
 
+#: A host answers an ACK within 1 ms, and its queue keeps the answer for some ms more before the tap.
+REACTION_NS = 10_000_000
+
 #: No receiver delays an ACK for longer (RFC 1122 section 4.2.3.2): its application was slow.
 LONGEST_NS = 500_000_000
 
@@ -54,7 +57,7 @@ class ReceiverDelays:
         # Data that follows at once had waited for the ACK; otherwise the sender had sent all.
         after = np.minimum(acks + 1, len(flow) - 1)
         answers &= (flow[after] == flow[acks]) & data[after] & (back[after] == back[before])
-        answers &= first[after] - last[acks] < DELAYED_ACK_NS
+        answers &= first[after] - last[acks] < REACTION_NS
         acks, before = _alone_or_long(near, far, acks[answers], before[answers])
         key = 2 * flow[acks].astype(np.int64) + back[before]
         order = np.argsort(key, kind="stable")

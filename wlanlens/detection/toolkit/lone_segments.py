@@ -9,6 +9,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.ack_timestamps import ticks_between
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.packet_paths import PacketPaths
 from wlanlens.detection.toolkit.rows import Rows, key_groups, key_order
 from wlanlens.tables.columns import NULL, Array
 
@@ -44,7 +45,8 @@ class LoneSegments:
     unknown_flight : array of bool
         It continued at once, but at this tap it is unknown whether more was in flight.
     waited_ns : array
-        From the segment to its ACK, less the shortest round trip and the segment's own time on a slow line.
+        From the segment to its ACK, less the shortest round trip and the segment's own time on a slow line; no longer than at the
+        receiver, where that was captured.
     acked_singly : array of bool
         The receiver acknowledges each segment of a queue: it delays no ACK.
     """
@@ -149,7 +151,24 @@ def lone_segments(
     # An ACK of several segments waits for no timer: where none came sooner after the last one, the path takes as long.
     since_newest = np.where(acks["rtt_ns"] != NULL, acks["rtt_ns"] - rtt, since_last)
     waited[acks["t_ns"] - begun - _untimed_ns(acks, key, since_newest, largest) < least_wait_ns] = 0
+    if facts.trace.has("links"):
+        late = np.flatnonzero(alone & at_once & (waited >= least_wait_ns))
+        at_receiver = _at_receiver_ns(facts, key[late], sends["packet"][segment[late]], acks["packet"][late])
+        waited[late] = np.minimum(waited[late], at_receiver)
     return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
+
+
+def _at_receiver_ns(facts: Facts, key: Array, data: Array, acks: Array) -> Array:
+    """From a segment's arrival to its ACK, by the capture at its receiver; the most there is where it has not both. By packet number."""
+    paths, out = facts.cached(PacketPaths), np.full(len(key), np.iinfo(np.int64).max)
+    for one in np.unique(key).tolist():
+        rows, point, path = np.flatnonzero(key == one), paths.point(one), paths.path(one)
+        if point not in path or path[-1] == point or path[-1] not in ("sender", "receiver"):
+            continue
+        at = np.stack((paths.at(one, point, data[rows]), paths.at(one ^ 1, point, acks[rows])))
+        came, left = np.where(at >= 0, paths.t[path[-1]][at], NULL)
+        out[rows] = np.where((came != NULL) & (left != NULL), left - came, out[rows])
+    return out
 
 
 def _sends(facts: Facts, columns: Sequence[str], keys: Array) -> Rows:
