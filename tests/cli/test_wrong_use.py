@@ -124,13 +124,13 @@ def test_a_signal_during_the_imports_is_quiet(tmp_path: Path) -> None:
 
 #: `validate` with a signal while C code imports, which makes another error of its exception or loses it.
 LOST = """
-import os, signal, sys, time
+import signal, sys, time
 from wlanlens_cli import main
 from wlanlens.validation import validate
 
 def judged(*_words, **_options):
     try:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         time.sleep(5)
     except BaseException:
         if {lost}:
@@ -156,13 +156,13 @@ def test_a_signal_that_c_code_hides_still_stops(tmp_path: Path, lost: bool) -> N
 
 #: `reproduce` that a signal stops after its first experiment, and whose page takes longer than the signal is repeated.
 SLOW_PAGE = """
-import os, signal, sys, time
+import signal, sys, time
 from wlanlens_cli import main
 from wlanlens.reproduction import runner
 
 def interrupted(chosen, lab):
     yield from whole(chosen[:1], lab)
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
     time.sleep(5)
 
 def slow(*words):

@@ -140,7 +140,7 @@ def test_ctrl_c_while_a_temporary_folder_is_made_leaves_none(tmp_path: Path, mon
     locked = temporary_folder._lock
 
     def interrupted(folder: Path) -> int | None:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         return locked(folder)
 
     monkeypatch.setattr(temporary_folder, "_lock", interrupted)
