@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: A connection and the direction of its data.
 Direction = tuple[int, str]
 
-#: A path that loses more of its packets does nothing else, and more than a handshake's are missing: the counter has others', too.
+#: A counter with gaps for more than this share of the packets, and more than three in a handshake, counts others', too.
 MISSING_SHARE, MISSING_FEW = 0.1, 3
 
 _COLUMNS = ("flow", "direction", "payload_bytes", "unique_bytes", "packets", "closed_by", "acked_unseen")
