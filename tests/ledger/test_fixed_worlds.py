@@ -66,8 +66,8 @@ def judged(number: int, folder: Path) -> WorldScore:
         (365114, 0.02),
         (366144, 0.12),
         (362054, 0.01),
-        # The last segment of a window waits at the receiver for the next; and behind others on the air. ACKs are held.
-        (367203, 0.04),
+        # The last segment of a window waits on the air, and behind others there, not at the receiver for the next. ACKs are held.
+        (365216, 0.02),
         (367115, 0.02),
         (366230, 0.12),
     ],

@@ -373,7 +373,7 @@ impl Connection {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
             if peer.view.is_none() {
-                peer.note_ack_of_path(t, o, out.hosts.latest(peer.host), &mut timeline);
+                peer.note_ack_of_path(t, o, &mut timeline);
             }
             peer.settle_first_delayed(o, &mut timeline);
             if let Some((stall, held)) = stall {

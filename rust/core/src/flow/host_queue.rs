@@ -157,11 +157,6 @@ impl HostQueues {
         }
     }
 
-    /// When the latest packet of the host passed.
-    pub fn latest(&self, place: u16) -> i64 {
-        self.interfaces.get(usize::from(place)).map_or(i64::MAX, |x| x.last_t)
-    }
-
     /// A connection between two hosts begins.
     pub fn open(&mut self, places: [u16; 2]) {
         self.connections = self.connections.saturating_add(1);

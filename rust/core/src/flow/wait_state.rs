@@ -19,8 +19,6 @@ const STILL_WINDOWS: i64 = 4;
 const IDLE_PART: i64 = 10;
 /// A SYN and a SYN+ACK have two headers of IPv4 and TCP at least.
 const HANDSHAKE_BYTES: i64 = 80;
-/// Round trips that differ by a smaller part are steady: two queues make them differ by more.
-const STEADY_PART: i64 = 8;
 
 /// The state of a sender until `t`, from its outstanding bytes, the window and its phase.
 pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Option<u64>) {
@@ -192,17 +190,9 @@ impl SenderState {
         (self.queued, self.late, self.may_fill_path) = (false, false, false);
     }
 
-    /// The last segment of a full window, behind two that are acknowledged, waits at the receiver for the next (RFC 5681 section 4.2). Behind
-    /// others' packets it may wait on the path: then round trips vary, or packets of the same host passed after it.
-    fn last_waits_at_receiver(&self, acked: i64, latest: i64) -> bool {
-        let steady = self.timer.srtt().zip(self.timer.rttvar()).is_some_and(|(srtt, var)| var <= srtt / STEADY_PART);
-        let full = self.window.is_some_and(|w| self.flight() + acked + self.mss() > i64::from(w));
-        acked > self.mss() && full && steady && self.last_send >= Some(latest)
-    }
-
-    /// An ACK at the sender's tap: has the path data of it? `latest`: when the latest packet of the sender's host passed.
+    /// An ACK at the sender's tap: has the path data of it?
     #[inline]
-    pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome, latest: i64, timeline: &mut Timeline) {
+    pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome, timeline: &mut Timeline) {
         let floor = self.rtt_floor();
         if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
             // A receiver delays the ACK of one segment: one that is late after one in time says nothing.
@@ -216,8 +206,7 @@ impl SenderState {
             } else {
                 // A path that has delivered the original may hold its copy yet.
                 let copy = self.copies_on_path.back().copied();
-                let waits = self.flight() <= self.mss() && self.last_waits_at_receiver(o.acked, latest);
-                let head = self.scoreboard.front().map(|r| r.t_last).filter(|_| !waits);
+                let head = self.scoreboard.front().map(|r| r.t_last);
                 let pace = head.map_or(0, |_| pace_of(o.acked, t - sent, self.flight() + o.acked));
                 match self.link_busy {
                     Some(busy) => self.keeps_link_busy(busy, timeline),

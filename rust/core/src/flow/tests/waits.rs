@@ -477,22 +477,3 @@ fn what_follows_the_ack_of_all_repeated_data_is_no_recovery() {
     let t = s.run();
     assert_eq!(t.time_in("loss_recovery"), 0, "{:?}", t.intervals());
 }
-
-#[test]
-fn the_last_segment_of_a_window_may_wait_at_the_receiver() {
-    // A window of three segments, of which an ACK answers two after more than two round trips of the handshake.
-    let mut s = Script::new(false);
-    for n in 0..3 {
-        s.data(20.2 + f64::from(n) / 10.0, n);
-    }
-    for i in 0..40 {
-        let t = 64.0 + 44.0 * f64::from(i);
-        s.ack(t, 2 + 2 * i);
-        s.data(t + 0.1, 3 + 2 * i);
-        s.data(t + 0.2, 4 + 2 * i);
-    }
-    s.offer(3500);
-    let t = s.run();
-    // That round trips are alike shows once RTTVAR has come down.
-    assert_eq!((t.time_in("window_limited") / MS, t.time_in("full_path") / MS), (921, 836));
-}
