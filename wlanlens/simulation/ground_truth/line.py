@@ -12,6 +12,7 @@ from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows, events, packets
 
 if TYPE_CHECKING:
+    from wlanlens.simulation.config import Tcp
     from wlanlens.simulation.ground_truth import Truth
 
 CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
@@ -269,7 +270,7 @@ class _Way:
             if e["what"] not in ("timeout", "recovery_began"):
                 continue
             seq, began = int(e["rel_seq"]), e["what"] == "recovery_began"
-            shown = cut is None or seq != cut.point or self._has_timestamps()
+            shown = cut is None or seq != cut.point or (self._tcp is not None and self._tcp.timestamps)
             now = _Cut(t, self.sent_to(t), self._seen(seq, t) and shown)
             if cut is not None and (self._again(seq, t, cut) if began else self._unanswered(seq, t, cut, fast)):
                 chain = [*(chain or [cut]), now]
@@ -279,9 +280,9 @@ class _Way:
             cut, fast = now, seq if began else None
         yield from self._chain(chain)
 
-    def _has_timestamps(self) -> bool:
-        tcp = self.facts.world.flows[self.flow].tcp
-        return tcp is not None and tcp.timestamps
+    @property
+    def _tcp(self) -> Tcp | None:
+        return self.facts.world.flows[self.flow].tcp
 
     def _seen(self, seq: int, t_ns: int) -> bool:
         """Whether a copy of the segment made before a time passed the tap, and arrived or was lost."""
@@ -293,7 +294,7 @@ class _Way:
     def _unanswered(self, seq: int, t_ns: int, cut: _Cut, fast: int | None) -> bool:
         """Whether a timeout is for a segment that a partial ACK had shown, and that the sender had not retransmitted since."""
         since, point, _ = cut
-        tcp = self.facts.world.flows[self.flow].tcp
+        tcp = self._tcp
         if fast is None or tcp is None or tcp.sack or not fast < seq < point:
             return False
         d = self.data
@@ -304,7 +305,7 @@ class _Way:
 
     def _again(self, seq: int, t_ns: int, cut: _Cut) -> bool:
         since, point, _ = cut
-        tcp = self.facts.world.flows[self.flow].tcp
+        tcp = self._tcp
         # A sender with SACK counts segments that arrived, not duplicate ACKs.
         if seq != point or tcp is None or tcp.sack:
             return seq < point

@@ -144,9 +144,8 @@ impl Connection {
             // At the end that answered the SYN: for a timer's time it hears nothing, and by the ids packets are missing: an ACK, and data that a
             // timer repeated; or only the ACK, and the application was late, or the answer to a repeated SYN+ACK.
             let far = if reverse { !opener_at_tap } else { !sender.is_at_tap() };
-            let no_timer = timers.is_none() && self.handshake.last_answer_timer().is_none();
-            let silent_from = self.handshake.answered.filter(|at| no_timer && far && done - at >= LEAST_TIMEOUT_NS);
-            if let Some(at) = silent_from.filter(|_| early > 0) {
+            let missing = far && early > 0 && timers.is_none() && self.handshake.last_answer_timer().is_none();
+            if let Some(at) = self.handshake.answered.filter(|at| missing && done - at >= LEAST_TIMEOUT_NS) {
                 let trip = if trip_to_opener * 2 < done - at { trip_to_opener } else { 0 };
                 timeline.pass(piece(if reverse { at } else { at + trip }, State::Handshake));
                 timeline.pass(piece(done - trip, if early > 1 { State::RtoWait } else { State::Undecided }));

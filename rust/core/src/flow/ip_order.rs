@@ -220,10 +220,10 @@ impl IpOrder {
         count(&mut self.ones, self.follows);
         let explained = i64::from(step) == 1 + s.gap;
         if explained || s.quiet {
-            let ((own, all), (without, with)) = (self.own, self.silences);
+            let (all, (without, with)) = (self.own.1, self.silences);
             self.unexplained = missing && !explained;
             let alone = without > with || (without + with == 0 && all >= 32);
-            if missing && s.quiet && all >= 8 && own * 5 >= all * 4 && (alone || !s.silent) {
+            if missing && s.quiet && all >= 8 && self.is_own() && (alone || !s.silent) {
                 self.skipped = u16::try_from(i64::from(step) - 1 - s.gap).unwrap_or(0);
             }
             count(&mut self.own, explained);
@@ -237,11 +237,16 @@ impl IpOrder {
         self.position
     }
 
+    /// Most steps are those of this flow's own packets.
+    fn is_own(&self) -> bool {
+        let (own, all) = (self.own.0 + self.uncounted, self.own.1 + self.uncounted);
+        own * 5 >= all * 4
+    }
+
     /// Packets that the sender's ids count, or its host's, and the capture does not hold, beyond those whose data is missing. None where
     /// they count nothing, or packets of which the capture holds none.
     pub fn unseen(&self) -> Option<u32> {
-        let (own, all) = (self.own.0 + self.uncounted, self.own.1 + self.uncounted);
-        let counted = self.counts() && (self.host.is_shared() || own * 5 >= all * 4);
+        let counted = self.counts() && (self.host.is_shared() || self.is_own());
         // Two ids that are close are a counter until another shows that they are none.
         let first = self.early > 0 && self.good.1 < 2;
         ((counted || first) && !self.constant()).then_some(self.unseen)

@@ -39,8 +39,7 @@ impl SenderState {
         let Some(asked) = self.last_ack.filter(|_| self.is_at_tap()) else { return false };
         let delay = s.t - asked;
         let at_once = delay <= rest_ns.max(REACTION_SLACK_NS);
-        let made_then = || s.tsval.is_some_and(|tsval| clock.was_made_then(tsval, asked, s.t));
-        let waited = !at_once && (out.busy.delays(asked, s.t) || made_then());
+        let waited = !at_once && (out.busy.delays(asked, s.t) || clock.was_made_then(s.tsval, asked, s.t));
         if waited || at_once {
             out.hosts.note_delay(self.host, s.t, delay, s.start == self.una);
         }
@@ -70,7 +69,7 @@ impl SenderState {
         let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
         let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
         // What echoes an older ACK than the latest one was written before that.
-        let then = s.tsval.is_some_and(|tsval| clock.was_made_then(tsval, asked, s.t));
+        let then = clock.was_made_then(s.tsval, asked, s.t);
         let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !older && !then);
         timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
         if s.start != self.una || written.is_some() {
@@ -91,7 +90,9 @@ impl SenderState {
         }
         // A timer sent it, as the host dropped what was sent before.
         let silent = self.last_ack.max(self.tally.last_send).filter(|at| t - at >= LEAST_TIMEOUT_NS);
-        silent.filter(|_| self.host_dropped).into_iter().for_each(|since| timeline.was_for_timer(since));
+        if let (true, Some(since)) = (self.host_dropped, silent) {
+            timeline.was_for_timer(since);
+        }
     }
 
     /// A packet with this echo was made before the latest ACK arrived.

@@ -71,9 +71,9 @@ impl TimestampClock {
     }
 
     /// Whether what passes `now` with this TSval was made at an earlier time, by the first packet, see `was_made_then`.
-    pub fn was_made_then(&self, tsval: u32, then: i64, now: i64) -> bool {
-        let ticks = |first: u32| i64::from(tsval.wrapping_sub(first) as i32);
-        self.first.is_some_and(|(since, first)| was_made_then(ticks(first), since, then, now))
+    pub fn was_made_then(&self, tsval: Option<u32>, then: i64, now: i64) -> bool {
+        let Some(((since, first), tsval)) = self.first.zip(tsval) else { return false };
+        was_made_then(i64::from(tsval.wrapping_sub(first) as i32), since, then, now)
     }
 
     /// Length of a tick in ns.
