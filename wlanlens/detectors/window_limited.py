@@ -7,6 +7,7 @@ import numpy as np
 
 from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
+    MAY_BE_LIMITED,
     NULL,
     Array,
     Cases,
@@ -26,6 +27,7 @@ from wlanlens.detection.toolkit import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    on_full_path,
     several_acks,
 )
 from wlanlens.registry import detector
@@ -125,13 +127,13 @@ def window_limited(
             "t_start_ns", "t_end_ns", "state", "first_packet", "last_packet", "acked_bytes", "flight_bytes",
             "window_bytes", "rtt_ns", "rtt_min_ns",
         ],
-        where={"state": ("zero_window", "window_limited", "delayed_ack", "full_path")},
+        where={"state": MAY_BE_LIMITED},
     )  # fmt: skip
     spans = spans.take(np.isin(spans["state"], ("zero_window", "window_limited")) | has_no_room(facts, spans))
     spans = spans.take(~evenly_paced(facts, spans, min_paced_acks, pause_share))
     mostly = mostly_full(spans)
     # Of all that was acknowledged in one interval, each ACK shows the pace.
-    path = (spans["state"] == "full_path") | ((spans["state"] == "window_limited") & several_acks(facts, spans))
+    path = on_full_path(spans) | ((spans["state"] == "window_limited") & several_acks(facts, spans))
     path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
     spans, mostly = spans.take(~path), mostly[~path]
     if len(spans):
@@ -139,7 +141,7 @@ def window_limited(
         one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)
         full = cwnd_may_limit(facts, spans) & ~one
         busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
-        busy |= (spans["state"] == "full_path") | (mostly & (spans["state"] == "window_limited"))
+        busy |= on_full_path(spans) | (mostly & (spans["state"] == "window_limited"))
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.ledger.air import ACCESS_NS, IDLE_PART, NONE, Air, numbers_of, part, rows_of
+from wlanlens.ledger.full_links import FullTimes
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded
 
@@ -40,7 +41,7 @@ class AirAlone:
         self._exchanges = rows_of(columns, np.lexsort((columns["begin"], columns["flow"])))
         self._busy = air.busy
 
-    def full(self, flow: int, back: int) -> Spans:
+    def full(self, flow: int, back: int) -> FullTimes | None:
         """When the air had a packet of a connection, but for gaps of a tenth of the time before each, for a round trip and until data is answered.
 
         Others' frames between two of its own count as its wait for the air.
@@ -50,7 +51,7 @@ class AirAlone:
         data, answer = mine["data"] & (mine["back"] == back), mine["back"] != back
         trip = self._rtt_ns.get((flow, back), 0)
         if not trip or not data.any() or not answer.any():
-            return Spans.of(begin[:0], end[:0])
+            return None
         reach = np.maximum.accumulate(end)
         idle = self._busy.outside(reach[:-1], begin[1:])
         apart: Array = np.append(True, idle > ACCESS_NS)
@@ -62,4 +63,5 @@ class AirAlone:
         answered = np.zeros(len(first), bool)
         answered[whole[answer & (begin >= first[whole])]] = True
         kept = answered & (spans.end - trip >= first)
-        return Spans(spans.start[kept], spans.end[kept])
+        full = Spans(spans.start[kept], spans.end[kept])
+        return FullTimes(full, full)

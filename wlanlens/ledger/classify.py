@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.ledger import pace, shared_path
 from wlanlens.ledger.air import IDLE_PART
-from wlanlens.tables import CATEGORIES, SPURIOUS_KINDS
+from wlanlens.tables import CATEGORIES, FULL_PATH, SPURIOUS_KINDS
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, numbered
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ CATEGORY_OF_STATE = {
     "slow_start": "slow_start",
     "transfer": "path",
     "full_path": "path",
+    "full_path_window_limited": "path",
+    "full_path_slow_start": "path",
     "closing": "unknown",
     "not_captured": "unknown",
     "undecided": "unknown",
@@ -37,6 +39,13 @@ CATEGORY_OF_STATE = {
 
 #: States of a sender that a link is not known to limit: the air may be full of its packets all the same.
 LIMITED = ("window_limited", "slow_start", "delayed_ack")
+
+#: ... and what would limit it if the path were not full.
+LIMITS = {
+    "window_limited": "receiver_window",
+    "full_path_window_limited": "receiver_window",
+    "full_path_slow_start": "slow_start",
+}
 
 #: A part of the bytes takes no more of a full window's time on a path that they keep busy than this many times that part, and half of
 #: this at least: round trips are never quite alike, and shorter ones are mostly the path's own delay.
@@ -92,7 +101,7 @@ def assign(
             undecided &= ~_still_open(intervals, recoveries, minimum)
         _replace(categories, undecided, "fast_recovery", "unknown")
     # A path that is always busy is the limit, and its queue costs nothing.
-    full = np.isin(state, [i for i, name in enumerate(states) if name == "full_path"])
+    full = np.isin(state, [i for i, name in enumerate(states) if name in FULL_PATH])
     if "window_limited" in states:
         mine = state == states.index("window_limited")
         whole = _full_windows(intervals, directions)
@@ -174,6 +183,13 @@ def limited(intervals: pa.Table) -> Array:
     """Intervals in which a window or a delayed ACK kept the sender's data back (`LIMITED`)."""
     state, states = _codes(intervals.column("state"))
     return np.isin(state, [i for i, name in enumerate(states) if name in LIMITED])
+
+
+def limits(intervals: pa.Table) -> Array:
+    """What would limit the sender of each interval if the path were not full, as an index into `CATEGORIES`; -1 for nothing."""
+    state, states = _codes(intervals.column("state"))
+    of_state = np.array([CATEGORIES.index(LIMITS[name]) if name in LIMITS else -1 for name in states], np.int64)
+    return of_state[state] if len(of_state) else state
 
 
 def _replace(categories: Array, which: Array, old: str, new: str) -> None:

@@ -11,6 +11,8 @@ from wlanlens import tables
 from wlanlens.errors import WlanlensError
 from wlanlens.ledger import classify, link_layer
 from wlanlens.ledger.air_alone import AirAlone
+from wlanlens.ledger.full_links import cut_where_full
+from wlanlens.ledger.line import Line
 from wlanlens.ledger.receiver_delays import ReceiverDelays
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
@@ -128,32 +130,45 @@ def from_intervals(
     end: Array = filled(intervals.column("t_end_ns"))
     category, queued = classify.assign(intervals, timeouts, recoveries, segments, flows)
     limited: Array = classify.limited(intervals)
+    limits: Array = np.where(category == CATEGORIES.index("path"), classify.limits(intervals), -1)
 
     if unanswered:
         number = {name: i for i, name in enumerate(capture.dictionary.to_pylist())}
         keys = np.array([(number[name] << 32) + n for name, n in unanswered if name in number], np.int64)
         alone = np.isin((who << 32) + flow, keys) & (category != CATEGORIES.index("handshake"))
         category, queued = np.where(alone, CATEGORIES.index("unknown"), category), np.where(alone, 0, queued)
-        limited &= ~alone
+        limited, limits = limited & ~alone, np.where(alone, -1, limits)
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
     who, flow, back, start, end = (a[order] for a in (who, flow, back, start, end))
-    category, queued, limited = category[order], queued[order], limited[order]
+    category, queued, limited, limits = category[order], queued[order], limited[order], limits[order]
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
     origin = np.arange(len(who))
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         delays = ReceiverDelays(below["links"])
+        idle = category == CATEGORIES.index("application")
+        delays.leave_out_idle(flow[idle], back[idle], start[idle], end[idle])
+        category = _placed_by(delays, flow, back, start, end, category)
         if delays:
-            category = _placed_by(delays, flow, back, start, end, category)
             blocked = np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
             row, start, end, category = delays.cut(
                 flow, back, start, end, category, blocked, CATEGORIES.index("delayed_ack")
             )
-            who, flow, back, limited, origin = who[row], flow[row], back[row], limited[row], origin[row]
-        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, below)
+            who, flow, back, origin = who[row], flow[row], back[row], origin[row]
+            limited, limits = limited[row], limits[row]
+        if (limited | (limits >= 0) | (category == CATEGORIES.index("path"))).any():
+            line = Line(below["links"])
+            row, start, end, category = cut_where_full(line, flow, back, start, end, category, limited, limits)
+            who, flow, back, origin = who[row], flow[row], back[row], origin[row]
+            limited, limits = limited[row], limits[row]
+            queued = line.queues(flow, back, start, end, category == CATEGORIES.index("path"), origin, queued)
+        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
         air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
-        row, start, end, category = link_layer.cut_where_full(air, flow, back, start, end, category, limited)
+        # It does not show when the air was not full: a packet may have waited for it unseen.
+        row, start, end, category = cut_where_full(
+            air, flow, back, start, end, category, limited, np.full(len(flow), -1)
+        )
     else:
         row = np.arange(len(who))
     who, flow, back, origin = who[row], flow[row], back[row], origin[row]
@@ -185,8 +200,11 @@ def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, e
     follows &= np.isin(category[before], [CATEGORIES.index(name) for name in BLOCKED])
     delayed, before = delayed[follows], before[follows]
     shown = delays.any_in(flow[delayed], back[delayed], start[before], end[delayed])
+    # An ACK that left its host at once was late on the path.
+    late = ~shown & delays.at_once(flow[delayed], back[delayed], end[delayed])
     out = category.copy()
     out[delayed[shown]] = category[before[shown]]
+    out[delayed[late]] = CATEGORIES.index("path")
     return out
 
 

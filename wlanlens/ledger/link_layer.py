@@ -10,7 +10,7 @@ A window or slow start limits nothing while the air is full of the connection's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from wlanlens.ledger.air import (
     rows_of,
     value_at,
 )
-from wlanlens.ledger.spans import Spans, running_maximum
+from wlanlens.ledger.full_links import FullTimes, cut_where_full
+from wlanlens.ledger.reservations import first_attempts
+from wlanlens.ledger.spans import Spans
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import Array, coded, integers, narrow, numbers_of_texts
+from wlanlens.tables.columns import Array, coded, find, integers, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,20 +41,15 @@ if TYPE_CHECKING:
 #: channel has a thousand frames: a ledger with an interval for each would be longer than the capture.
 PIECE_NS = 100_000_000
 
+#: A sniffer that misses one packet in so many, or fewer, shows when the air was not full.
+MISSED_PART = 50
+
 #: From the end of one packet's exchange to the time at which the next one waits, which it caused: DIFS, 50 us (802.11b), and
 #: as much for the hosts and for clocks.
 TURN_NS = 100_000
 
 #: The categories in their order inside a piece; the remaining time stays `path`.
 _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
-
-
-class Full(Protocol):
-    """Tells when the air was full of a connection."""
-
-    def full(self, flow: int, back: int) -> Spans:
-        """Of one direction of a connection."""
-        ...
 
 
 class LinkLayer:
@@ -79,6 +76,10 @@ class LinkLayer:
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
         self._urbs = rows_of(self._urbs, order)
         self._links["on_air"] = self._on_air()
+        # What each host sent, in order.
+        sent = rows_of(self._links, self._links["air_begin"] > self._links["first"])
+        order = np.lexsort((sent["first"], sent["source"]))
+        self._sent = {name: sent[name][order] for name in ("source", "first")}
 
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
         air = Air(frames, exchanges)
@@ -91,6 +92,11 @@ class LinkLayer:
         # The first transmission may be damaged, and then it is in no exchange.
         longest = air.length_of(self._links["air_packet"])
         self._links["air_start"] = self._links["air_t_ns"] - longest * shift
+        # An RTS before it that was not answered was an attempt, too.
+        rts = first_attempts(frames)
+        began = np.where(rts >= 0, (numbers_of(frames, "t_ns") - air.length_of(air.number) * shift)[rts], NEVER)
+        at = find(air.number, self._links["air_packet"])
+        self._links["tried"] = np.where(at >= 0, began[at], NEVER) if len(began) else np.full(len(at), NEVER)
         # The stations, or hosts behind an access point, between which each frame goes.
         hosts = [numbers_of_texts(frames.column(name)) for name in ("sa", "da")]
         names, codes = np.unique(np.concatenate(hosts), return_inverse=True)
@@ -147,30 +153,48 @@ class LinkLayer:
         rows = part(self._links, flow)
         return bool(((rows["air_t_ns"] != NONE) | (rows["usb_packet"] != NONE)).any())
 
-    def full(self, flow: int, back: int) -> Spans:
+    def shows_all(self, flow: int) -> bool:
+        """Whether the sniffer missed few packets of a connection that arrived, and few passed no tap before the air: they show when it was not full."""
+        rows = part(self._links, flow)
+        heard = rows["air_t_ns"] != NONE
+        missed = np.where(heard, rows["first"] >= rows["air_begin"], rows["latest"] > rows["first"])
+        return bool(heard.any() and missed.sum() * MISSED_PART <= len(missed))
+
+    def full(self, flow: int, back: int) -> FullTimes | None:
         """When the air had a packet of a connection, but for gaps of a tenth of the time before each, until an answer to its first data was back.
 
         More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
         """
         mine = part(self._links, flow)
         links, before = rows_of(mine, mine["air_t_ns"] != NONE), self._before_tap(mine)
-        begin, end = self._since_answered(links, links["on_air"]), links["air_end"]
+        # A packet on the bus waits in the station already.
+        ready = np.where(links["usb_packet"] != NONE, np.minimum(links["first"], links["on_air"]), links["on_air"])
+        begin, end = self._since_answered(links, ready), links["air_end"]
         data = (links["back"] == back) & (links["payload_bytes"] > 0)
         answer = links["back"] != back
         if not data.any() or not answer.any():
-            return Spans.of(begin[:0], end[:0])
-        waits = Spans.of(np.append(begin, before.start), np.append(end, before.end))
-        spans = waits.joined(TURN_NS).joined_over(IDLE_PART)
+            return None
+        acks = self._acks_above_tap(mine)
         arrival = np.maximum(end, links["latest"])
-        # The first arrival of data in each, and of the answers made after it the first that was back.
-        of = np.searchsorted(spans.start, begin[data], side="right") - 1
-        first = np.full(len(spans.start), np.iinfo(np.int64).max)
-        np.minimum.at(first, of, arrival[data])
         made = np.minimum(links["first"], links["air_begin"])[answer]
         order = np.argsort(made, kind="stable")
-        earliest = np.append(np.minimum.accumulate(arrival[answer][order][::-1])[::-1], np.iinfo(np.int64).max)
-        whole = earliest[np.searchsorted(made[order], first)] <= spans.end
-        return Spans(spans.start[whole], spans.end[whole])
+        earliest = np.append(np.minimum.accumulate(arrival[answer][order][::-1])[::-1], NEVER)
+
+        def of(more: tuple[Spans, ...]) -> Spans:
+            waits = Spans.of(
+                *(np.concatenate(times) for times in ((begin, *(s.start for s in more)), (end, *(s.end for s in more))))
+            )
+            spans = waits.joined(TURN_NS).joined_over(IDLE_PART)
+            # The first arrival of data in each, and of the answers made after it the first that was back.
+            within = np.searchsorted(spans.start, begin[data], side="right") - 1
+            first = np.full(len(spans.start), NEVER)
+            np.minimum.at(first, within, arrival[data])
+            whole = earliest[np.searchsorted(made[order], first)] <= spans.end
+            return Spans(spans.start[whole], spans.end[whole])
+
+        # A USB adapter takes packets slowly: the queue of its host is above the tap.
+        over_usb = bool((links["usb_packet"] != NONE).any())
+        return FullTimes(of((before, acks) if over_usb else (before,)), of((before, acks)))
 
     def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
         """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
@@ -203,22 +227,48 @@ class LinkLayer:
         return np.asarray(np.minimum(raw + own[links["source"]], links["air_begin"]))
 
     def _before_tap(self, links: dict[str, Array]) -> Spans:
-        """When nothing of a connection was under way between its hosts until data passed the tap of one that transmits: that data had waited
-        in the host's own queue, unless the application was idle.
+        """From an ACK that reached one that transmits until the next data of its connection passed the tap there: that data had waited in the
+        host's own queue, unless the application was idle.
         """
-        order = np.argsort(links["first"], kind="stable")
-        rows = rows_of(links, order[links["first"][order] < NEVER])
-        # A USB adapter has a queue of its own, behind the tap.
-        if not len(rows["first"]) or (rows["usb_packet"] != NONE).any():
-            return Spans.of(rows["first"], rows["first"])
-        reach, latest = running_maximum(rows["latest"])
-        came = latest[:-1]
+        rows = rows_of(links, links["first"] < NEVER)
         heard = rows["air_t_ns"] != NONE
         # What has not been on the air to the end of the captures is in the queue of its station.
         sent = (heard & (rows["first"] < rows["air_begin"]) | self._left(rows)) & (rows["payload_bytes"] > 0)
         arrived = heard & (rows["latest"] > np.maximum(rows["air_t_ns"], rows["air_last_ns"]))
-        gap = sent[1:] & arrived[came] & (rows["back"][1:] != rows["back"][came]) & (rows["first"][1:] > reach[:-1])
-        return Spans.of(reach[:-1][gap], rows["first"][1:][gap])
+        begin, end = [], []
+        for back in (0, 1):
+            own = rows["back"] == back
+            mine = np.flatnonzero(own | arrived)
+            t = np.where(own, rows["first"], rows["latest"])[mine]
+            order = np.argsort(t, kind="stable")
+            mine, t = mine[order], t[order]
+            waits = own[mine][1:] & sent[mine][1:] & ~own[mine][:-1]
+            begin.append(t[:-1][waits])
+            end.append(t[1:][waits])
+        return Spans.of(np.concatenate(begin), np.concatenate(end))
+
+    def _acks_above_tap(self, links: dict[str, Array]) -> Spans:
+        """From data that reached a host until its next packet without data passed the tap there, behind other packets of the host: that may have
+        waited in the host's queue.
+        """
+        begin, end = [], []
+        for back in (0, 1):
+            own = (links["back"] == back) & (links["air_begin"] > links["first"]) & (links["payload_bytes"] == 0)
+            came = (links["back"] != back) & (links["air_begin"] < links["latest"]) & (links["payload_bytes"] > 0)
+            mine = np.flatnonzero(own | came)
+            t = np.where(own, links["first"], links["latest"])[mine]
+            order = np.argsort(t, kind="stable")
+            mine, t = mine[order], t[order]
+            waits = np.flatnonzero(own[mine][1:] & ~own[mine][:-1])
+            for host in np.unique(links["source"][mine[waits + 1]]).tolist():
+                low, high = np.searchsorted(self._sent["source"], [host, host + 1])
+                sent = self._sent["first"][low:high]
+                start, until = t[waits], t[waits + 1]
+                behind = np.searchsorted(sent, until) > np.searchsorted(sent, start, side="right")
+                behind &= links["source"][mine[waits + 1]] == host
+                begin.append(start[behind])
+                end.append(until[behind])
+        return Spans.of(np.concatenate([*begin, t[:0]]), np.concatenate([*end, t[:0]]))
 
     def _at_end(self, links: dict[str, Array]) -> Spans:
         """Since when packets waited of which none later was on the air: they waited to the end of the captures, in a USB adapter if they came
@@ -265,7 +315,9 @@ class LinkLayer:
         aired = rows_of(links, heard)
         first, air = self._since_answered(aired, ready[heard]), aired["air_t_ns"]
         last = np.where(links["air_last_ns"][heard] == NONE, air, links["air_last_ns"][heard])
-        more = (self._before_tap(links), self._at_end(links))
+        # A USB adapter has a queue of its own, behind the tap: before that nothing waits for the air.
+        over_usb = (links["usb_packet"] != NONE).any()
+        more = (*(() if over_usb else (self._before_tap(links),)), self._at_end(links))
         waiting = Spans.of(
             np.concatenate((first, *(spans.start for spans in more))),
             np.concatenate((last, *(spans.end for spans in more))),
@@ -278,8 +330,9 @@ class LinkLayer:
         free, ready = self.busy.ended(begin), np.where(own == 0, begin, np.minimum(own, begin))
         since = np.maximum(np.maximum(free, begin - access_ns((begin - free)[ready <= free])), ready)
         useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)
-        retried = last > air
-        return useful, Spans.of(links["air_start"][heard][retried], last[retried]), access, waiting, bus
+        tried = np.minimum(aired["air_start"], aired["tried"])
+        retried = (last > air) | (tried < aired["air_begin"])
+        return useful, Spans.of(tried[retried], last[retried]), access, waiting, bus
 
 
 def divide(
@@ -289,20 +342,24 @@ def divide(
     end: Array,
     category: Array,
     limited: Array,
+    limits: Array,
     below: Mapping[str, pa.Table],
 ) -> tuple[Array, Array, Array, Array]:
     """Divide intervals of category `path` by link; of each result the row it comes from, start, end and category.
 
-    Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost. `limited`: intervals
-    in which a window or a delayed ACK kept data back, which are the path's while the air is full.
+    Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost. `limited`, `limits`: as in
+    `cut_where_full`, where the link is the air.
     """
     path = CATEGORIES.index("path")
     origin = np.arange(len(category))
     if not (limited | (category == path)).any() or not _has_link_layer(below["links"]):
         return origin, start, end, category
     link_layer = LinkLayer(below)
-    if limited.any():
-        origin, start, end, category = cut_where_full(link_layer, flow, back, start, end, category, limited)
+    for one in np.unique(flow[limits >= 0]).tolist():
+        if not link_layer.shows_all(one):
+            limits = np.where(flow == one, -1, limits)
+    if (limited | (limits >= 0)).any():
+        origin, start, end, category = cut_where_full(link_layer, flow, back, start, end, category, limited, limits)
         flow = flow[origin]
     mine = np.flatnonzero(category == path)
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
@@ -322,28 +379,6 @@ def divide(
     row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((b, a, row))
     return origin[row[order]], a[order], b[order], code[order]
-
-
-def cut_where_full(
-    link_layer: Full, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array
-) -> tuple[Array, Array, Array, Array]:
-    """The rows, those that a window or a delayed ACK limits cut where the air is full: there they are `path`."""
-    rows, begins, ends, codes = [np.flatnonzero(~limited)], [start[~limited]], [end[~limited]], [category[~limited]]
-    for one in np.unique(np.stack((flow[limited], back[limited])).astype(np.int64), axis=1).T:
-        mine = np.flatnonzero(limited & (flow == one[0]) & (back == one[1]))
-        full = link_layer.full(int(one[0]), int(one[1]))
-        bounds = np.unique(np.concatenate((start[mine], end[mine], full.start, full.end)))
-        low, high = bounds[:-1], bounds[1:]
-        at = np.searchsorted(start[mine], low, side="right") - 1
-        inside = (at >= 0) & (low < end[mine][at])
-        low, high, row = low[inside], high[inside], mine[at[inside]]
-        rows.append(row)
-        begins.append(low)
-        ends.append(high)
-        codes.append(np.where(full.holds(low), CATEGORIES.index("path"), category[row]).astype(category.dtype))
-    row, a, b, code = (np.concatenate(column) for column in (rows, begins, ends, codes))
-    order = np.lexsort((b, a, row))
-    return row[order], a[order], b[order], code[order]
 
 
 def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]:

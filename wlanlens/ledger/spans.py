@@ -37,11 +37,12 @@ class Spans:
         wide = Spans.of(self.start, self.end + gap_ns)
         return Spans(wide.start, wide.end - gap_ns)
 
-    def joined_over(self, part: int) -> Spans:
-        """The same without the gaps of at most one `part`-th of the interval before them."""
+    def joined_over(self, part: int, length_ns: Array | None = None) -> Spans:
+        """The same without the gaps of at most one `part`-th of the interval before them, or of what counts of that."""
         if not len(self.start):
             return self
-        begins = np.append(True, (self.start[1:] - self.end[:-1]) * part > (self.end - self.start)[:-1])
+        length_ns = self.end - self.start if length_ns is None else length_ns
+        begins = np.append(True, (self.start[1:] - self.end[:-1]) * part > length_ns[:-1])
         last = np.append(np.flatnonzero(begins)[1:] - 1, len(begins) - 1)
         return Spans(self.start[begins], self.end[last])
 

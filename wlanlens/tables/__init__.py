@@ -18,6 +18,7 @@ from wlanlens.tables.schemas import (
 from wlanlens.tables.vocabulary import (
     ARRIVALS,
     CATEGORIES,
+    FULL_PATH,
     LINK,
     LOSS_LOCATIONS,
     OUTCOMES,
@@ -32,6 +33,7 @@ __all__ = [
     "ARRIVALS",
     "CAPTURE_DOC",
     "CATEGORIES",
+    "FULL_PATH",
     "LINK",
     "LOSS_LOCATIONS",
     "OUTCOMES",

@@ -37,6 +37,9 @@ PURPOSES = (
     "unknown",
 )
 
+#: States of a sender on a path that its flow keeps full.
+FULL_PATH = ("full_path", "full_path_window_limited", "full_path_slow_start")
+
 #: Kinds of timeouts after which nothing had to be retransmitted.
 SPURIOUS_KINDS = ("spurious", "ack_lost")
 

@@ -94,6 +94,7 @@ from wlanlens.detection.toolkit.transfer_ends import TransferEnds
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.detection.toolkit.unseen_packets import may_be_unseen
 from wlanlens.detection.toolkit.window_time import (
+    MAY_BE_LIMITED,
     acked_with_pauses,
     evenly_paced,
     has_no_room,
@@ -101,6 +102,7 @@ from wlanlens.detection.toolkit.window_time import (
     may_be_busy,
     mean_by_length,
     mostly_full,
+    on_full_path,
     several_acks,
 )
 from wlanlens.formatting import bit_rate, count, duration, moment, times
@@ -112,6 +114,7 @@ __all__ = [
     "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
+    "MAY_BE_LIMITED",
     "NO_FAST_RETRANSMIT",
     "NULL",
     "ON_THE_PATH",
@@ -210,6 +213,7 @@ __all__ = [
     "moment",
     "mostly_full",
     "normal_tail",
+    "on_full_path",
     "open_repairs",
     "p_value_text",
     "poisson_tail",

@@ -7,7 +7,11 @@ import numpy as np
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.ledger import pace
+from wlanlens.tables import FULL_PATH
 from wlanlens.tables.columns import NULL, Array, numbered
+
+#: States in which a window without room may be the limit.
+MAY_BE_LIMITED = ("zero_window", "window_limited", "delayed_ack", *FULL_PATH)
 
 _MOST = np.iinfo(np.int64).max
 #: The largest packet of Ethernet, and the usual one of 802.11.
@@ -109,6 +113,11 @@ def acked_with_pauses(facts: Facts, spans: Rows, min_acks: int, pause_share: flo
     return np.asarray(2 * even_ns < spans["t_end_ns"] - spans["t_start_ns"])
 
 
+def on_full_path(spans: Rows) -> Array:
+    """Whether the flow kept the path full in each interval."""
+    return np.isin(spans["state"], FULL_PATH)
+
+
 def several_acks(facts: Facts, spans: Rows) -> Array:
     """Whether more was acknowledged in each interval than one ACK for two segments (RFC 5681 section 4.2) does."""
     return np.asarray(spans["acked_bytes"] > 2 * np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1))
@@ -118,7 +127,7 @@ def mostly_full(spans: Rows) -> Array:
     """Whether the window kept the path full for longer than it limited the flow of each interval: the queue fills again after a pause."""
     span_ns = spans["t_end_ns"] - spans["t_start_ns"]
     _, flow = np.unique(spans.key, return_inverse=True)
-    path = np.bincount(flow, np.where(spans["state"] == "full_path", span_ns, 0))
+    path = np.bincount(flow, np.where(on_full_path(spans), span_ns, 0))
     limited = np.bincount(flow, np.where(np.isin(spans["state"], ("window_limited", "zero_window")), span_ns, 0))
     return np.asarray((path > limited)[flow])
 

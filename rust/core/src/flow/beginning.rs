@@ -1,9 +1,10 @@
 //! The beginning of a connection, and of a direction's intervals.
 
 use super::connection::Connection;
-use super::intervals::{Piece, Timeline, TICK_NS};
+use super::intervals::{Timeline, TICK_NS};
 use super::kinds::State;
 use super::output::Out;
+use super::piece::Piece;
 use super::tap::{by_handshake, by_loops, came_from_link, on_link_of, Tap};
 use super::timer::LEAST_TIMEOUT_NS;
 use crate::packet::{flags, Packet, Tcp};

@@ -2,10 +2,11 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
-use super::intervals::{Piece, ACCESS_NS, TICK_NS};
+use super::intervals::{ACCESS_NS, TICK_NS};
 use super::ip_order::{Counters, Step};
 use super::kinds::{Kind, Phase, State, Transmission};
 use super::output::Out;
+use super::piece::Piece;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
@@ -488,6 +489,7 @@ impl Connection {
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
+                sender.end_in_queue(now, &mut timeline);
                 sender.end_view(now, &mut timeline);
                 let least = Some(sender.pair_least).filter(|least| *least < i64::MAX);
                 timeline.settle_answer(least, sender.outstanding_ns(t));

@@ -1,38 +1,8 @@
 //! The intervals of a direction with data, one per state of its sender.
 
 use super::kinds::State;
+use super::piece::{Counts, Piece};
 use crate::table::tcp::IntervalRows;
-
-/// A period in one state.
-#[derive(Debug, Clone, Copy)]
-pub struct Piece {
-    pub start: i64,
-    pub end: i64,
-    pub state: State,
-    pub timeout: Option<u64>,
-    pub first_packet: u64,
-    pub last_packet: u64,
-    pub packets: u32,
-    pub acked: u64,
-    pub flight: u32,
-    pub window: Option<u32>,
-    pub rtt_sum: i64,
-    pub rtt_count: i64,
-    /// ns; i64::MAX for none, so that a copy is one store.
-    pub rtt_least: i64,
-}
-
-/// The counters of a piece.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    packets: u32,
-    acked: u64,
-    rtt_sum: i64,
-    rtt_count: i64,
-    last_packet: u64,
-    /// Bytes in flight when it was sent.
-    flight: u32,
-}
 
 /// The pieces of one direction. The last one can grow, and those since the sender's last transmission can become a wait for the
 /// retransmission timer.
@@ -82,9 +52,6 @@ const SYN_TIMERS_S: [i64; 9] = [1, 3, 7, 9, 15, 21, 31, 45, 63];
 const SECOND_NS: i64 = 1_000_000_000;
 /// A timer of Linux is late by no more than this part: its wheel has 64 places at each level.
 const TIMER_PART: i64 = 64;
-
-/// A long window has an interval for each of so many parts of a round trip: more than a pace needs (ledger/pace.py, `PACED_ACKS`).
-const PARTS: i64 = 8;
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
@@ -142,6 +109,7 @@ impl Timeline {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
+        piece.state = self.state_of(&piece);
         // The beginning of a long pause counted with the state before it.
         let begins = idle && !rests && self.open.last().is_some_and(|p| p.state != State::Idle);
         match self.open.last_mut() {
@@ -195,6 +163,7 @@ impl Timeline {
     /// No ACK released data: since its last transmission the sender had nothing more to send, and its window was no limit.
     pub fn sent_all(&mut self, since: i64) {
         self.rename(since, State::SlowStart, State::Transfer);
+        self.rename(since, State::FullPathSlowStart, State::FullPath);
     }
 
     /// Since then the peer's window was no limit, either.
@@ -212,13 +181,27 @@ impl Timeline {
     /// Since then it has filled the path by itself.
     pub fn filled_path(&mut self, since: i64) {
         for state in LIMITED {
-            self.rename(since, state, State::FullPath);
+            self.rename(since, state, state.on_full_path(self.away));
         }
+        for mut p in std::mem::take(&mut self.open) {
+            p.state = self.state_of(&p);
+            match self.open.last_mut() {
+                Some(before) if before.goes_on(&p, self.away) => before.merge(&p),
+                _ => self.open.push(p),
+            }
+        }
+    }
+
+    /// The state of the next piece: on a full path the answer to an ACK takes a moment, in which a window has room.
+    fn state_of(&self, next: &Piece) -> State {
+        let moment = next.end - next.start < TICK_NS && next.state.is_full_path();
+        self.open.last().filter(|p| moment && p.state.is_full_path()).map_or(next.state, |p| p.state)
     }
 
     /// Since its last transmission the sender was silent for so long that its timer may have expired: what it waited for is not known.
     pub fn doubt_since(&mut self, since: i64) {
-        for state in LIMITED.into_iter().chain([State::FullPath, State::FastRecovery, State::LossRecovery]) {
+        let full = LIMITED.map(|state| state.on_full_path(false));
+        for state in LIMITED.into_iter().chain(full).chain([State::FastRecovery, State::LossRecovery]) {
             self.rename(since, state, State::Undecided);
         }
     }
@@ -435,66 +418,5 @@ impl Timeline {
         for p in pieces {
             p.write(rows, flow, reverse);
         }
-    }
-}
-
-impl Piece {
-    /// Keep the part after `since`, counted separately, and return the part before it.
-    fn cut(&mut self, since: i64, after: &Counts) -> Piece {
-        let before = Piece {
-            end: since,
-            last_packet: after.last_packet.max(self.first_packet),
-            packets: self.packets.saturating_sub(after.packets),
-            acked: self.acked.saturating_sub(after.acked),
-            rtt_sum: self.rtt_sum.saturating_sub(after.rtt_sum),
-            rtt_count: self.rtt_count - after.rtt_count,
-            ..*self
-        };
-        self.start = since;
-        self.first_packet = after.last_packet;
-        (self.packets, self.acked) = (after.packets, after.acked);
-        (self.rtt_sum, self.rtt_count) = (after.rtt_sum, after.rtt_count);
-        self.flight = after.flight;
-        before
-    }
-
-    /// Whether the next piece is more of the same. Whether a window kept the path busy shows in the pauses between ACKs, within a round
-    /// trip or, `away` from the sender, wherever.
-    fn goes_on(&self, next: &Piece, away: bool) -> bool {
-        let part = (self.end - self.start).saturating_mul(PARTS * self.rtt_count) >= self.rtt_sum;
-        let paced = self.state == State::WindowLimited && self.acked > 0 && next.end > next.start;
-        self.state == next.state && self.timeout == next.timeout && !(paced && (away || part))
-    }
-
-    fn merge(&mut self, later: &Piece) {
-        self.end = self.end.max(later.end);
-        self.last_packet = later.last_packet;
-        self.packets = self.packets.saturating_add(later.packets);
-        self.acked += later.acked;
-        self.flight = self.flight.max(later.flight);
-        self.window = later.window;
-        self.rtt_sum = self.rtt_sum.saturating_add(later.rtt_sum);
-        self.rtt_count += later.rtt_count;
-        self.rtt_least = later.rtt_least;
-    }
-
-    fn write(&self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-        if self.end <= self.start {
-            return;
-        }
-        rows.flow.push(flow);
-        rows.direction.push(i8::from(reverse));
-        rows.t_start_ns.push(self.start);
-        rows.t_end_ns.push(self.end);
-        rows.state.push(self.state as i8);
-        rows.timeout_packet.push_opt(self.timeout);
-        rows.first_packet.push(self.first_packet);
-        rows.last_packet.push(self.last_packet);
-        rows.packets.push(self.packets);
-        rows.acked_bytes.push(self.acked);
-        rows.flight_bytes.push(self.flight);
-        rows.window_bytes.push_opt(self.window);
-        rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
-        rows.rtt_min_ns.push_opt((self.rtt_least < i64::MAX).then_some(self.rtt_least));
     }
 }

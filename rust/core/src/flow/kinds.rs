@@ -35,7 +35,23 @@ enums! {
     /// The state of a sender.
     State {
         Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,
-        FastRecovery, SlowStart, Transfer, FullPath, Closing, NotCaptured, Undecided,
+        FastRecovery, SlowStart, Transfer, FullPath, FullPathWindowLimited, FullPathSlowStart, Closing, NotCaptured, Undecided,
+    }
+}
+
+impl State {
+    /// The same on a path that the flow fills, where a window may be the limit. `away` from the sender it is not told which one would be.
+    pub fn on_full_path(self, away: bool) -> State {
+        match self {
+            State::SlowStart if !away => State::FullPathSlowStart,
+            State::WindowLimited if !away => State::FullPathWindowLimited,
+            State::SlowStart | State::WindowLimited | State::Transfer => State::FullPath,
+            _ => self,
+        }
+    }
+
+    pub fn is_full_path(self) -> bool {
+        matches!(self, State::FullPath | State::FullPathWindowLimited | State::FullPathSlowStart)
     }
 }
 

@@ -28,6 +28,7 @@ pub mod numbers;
 mod output;
 mod pair_times;
 mod path_times;
+mod piece;
 mod recent;
 mod reports;
 mod rows;

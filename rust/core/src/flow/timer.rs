@@ -20,6 +20,8 @@ pub const FIRST_TIMEOUT_NS: i64 = 200 * MS;
 pub const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 pub const LONGEST_TIMEOUT_NS: i64 = 60_000 * MS;
+/// The timer after a SYN whose own expired, until a round trip is measured (RFC 6298 section 5.7).
+pub const AFTER_LOST_SYN_NS: i64 = 3_000 * MS;
 /// A receiver delays an ACK by less than this (RFC 9293 section 3.8.6.3).
 pub const MOST_ACK_DELAY_NS: i64 = 500 * MS;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.

@@ -7,7 +7,7 @@ use super::link_times::Bursts;
 use super::pair_times::PairTimes;
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::{DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS, MOST_ACK_DELAY_NS};
+use super::timer::{AFTER_LOST_SYN_NS, DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS, MOST_ACK_DELAY_NS};
 use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
@@ -285,12 +285,31 @@ impl SenderState {
             State::WindowLimited if self.stands_still(t - now) => state,
             // A sniffer sees no expiry.
             State::SlowStart | State::WindowLimited | State::Transfer if self.hears_nothing(t) => State::Undecided,
-            State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
+            _ if self.fills_path && state.on_full_path(true) == State::FullPath => {
+                state.on_full_path(self.view.is_some())
+            }
             State::SlowStart if self.queued => State::Transfer,
             State::RtoWait if self.keeps_silent(t) => State::Undecided,
             // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
             State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,
             _ => state,
+        }
+    }
+
+    /// The capture ends, and no answer has come to what was sent since the path was empty, for longer than any round trip of data took, and
+    /// than the timer waits without backoff (3 s before a round trip is known, RFC 6298 section 5.7): a timer that waits for so long had
+    /// expired before, for a queue or a loss, and a queue is what lasts. Or the handshake has just found a queue. More data would only wait in it.
+    pub fn end_in_queue(&self, now: i64, timeline: &mut Timeline) {
+        let shown = self.dupacks > 0 || self.sacked_bytes > 0 || self.path_answered_at.is_some();
+        let Some(sent) = self.head_sent.filter(|_| self.view.is_none() && self.flight() > 0 && !shown) else { return };
+        let since = sent.max(self.path_empty_at);
+        let first = self.una <= 1;
+        let least = Some(self.pair_least).filter(|least| *least < i64::MAX);
+        let met_queue = first && self.timer.srtt().zip(least).is_some_and(|(trip, least)| trip / 2 > least);
+        let longest = if first { least.unwrap_or(0) } else { self.tally.rtt_max };
+        let timer = self.timer.rto(0, self.cwnd_segments()).unwrap_or(AFTER_LOST_SYN_NS);
+        if now - since > if met_queue { longest * 2 } else { timer.max(longest) } {
+            timeline.filled_path(since);
         }
     }
 

@@ -50,6 +50,8 @@ pub const STATES: &[&str] = &[
     "slow_start",
     "transfer",
     "full_path",
+    "full_path_window_limited",
+    "full_path_slow_start",
     "closing",
     "not_captured",
     "undecided",

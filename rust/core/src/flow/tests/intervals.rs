@@ -1,7 +1,8 @@
 //! The pieces of a direction.
 
-use super::super::intervals::{Piece, Timeline};
+use super::super::intervals::Timeline;
 use super::super::kinds::State;
+use super::super::piece::Piece;
 use super::*;
 use crate::table::tcp::IntervalRows;
 

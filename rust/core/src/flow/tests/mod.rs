@@ -217,8 +217,10 @@ impl Tables {
         out
     }
 
+    /// Of "full_path" with those in which a window would be the limit elsewhere.
     fn time_in(&self, state: &str) -> i64 {
-        self.intervals().iter().filter(|i| i.4 == state).map(|i| i.3 - i.2).sum()
+        let full = |name: &str| name.starts_with("full_path") && state == "full_path";
+        self.intervals().iter().filter(|i| i.4 == state || full(i.4)).map(|i| i.3 - i.2).sum()
     }
 }
 

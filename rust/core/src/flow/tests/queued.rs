@@ -297,6 +297,30 @@ fn a_copy_of_arrived_bytes_is_on_the_path() {
 }
 
 #[test]
+fn what_a_capture_ends_before_the_answer_to_is_in_a_queue() {
+    // The first segment after a SYN that a timer repeated; up to 9 s the peer answers copies of the SYN, and nothing else.
+    let unanswered = |sent: f64, reported: bool| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+        s.push(1000.0, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+        s.push(sent - 0.2, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.data(sent, 0);
+        if reported {
+            s.ack(sent + 50.0, 0);
+        }
+        s.push(9000.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        let t = s.run();
+        (t.time_in("slow_start") / MS, t.time_in("full_path") / MS)
+    };
+    // A timer after a repeated SYN takes 3 s.
+    assert_eq!(unanswered(2000.2, false), (0, 6999));
+    assert_eq!(unanswered(7000.2, false), (1999, 0));
+    // A duplicate ACK shows a hole.
+    assert_eq!(unanswered(2000.2, true), (6999, 0));
+}
+
+#[test]
 fn a_path_is_full_since_its_data_began_to_fill_it() {
     // Ten segments at once, of which the path passes one in 5 ms, and two for each ACK: it is never empty, as the answers show later.
     let mut s = Script::new(false);

@@ -1,0 +1,88 @@
+"""A line that sends at one pace, as the times of its packets before and behind it show: the pace, and when each packet was sent.
+
+Columns of packets: `first` and `last`, when each passed before and behind the line, ns, and `bytes`, its payload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.ledger.air import NEVER, rows_of
+from wlanlens.tables.columns import Array
+
+#: Packets that waited behind one another show the pace of the line by the median of their distances; fewer do not.
+LEAST_PACED = 8
+
+#: A line sends at one pace: so many of the packets that waited follow at it, within this part. A station does not.
+STEADY_SHARE, STEADY_PART = 0.5, 0.02
+
+#: Where packets wait for nothing, so many of one size take the same time.
+EVEN_SHARE = 0.9
+
+#: A packet that came so much later than the fastest one of its size waited: clocks tick, and hosts are late by microseconds.
+LATE_NS = 20_000
+
+
+@dataclass(frozen=True)
+class PacedLine:
+    """A line of one pace: how long it sends a byte, what a packet that waits for nothing takes besides, and when each packet began to be sent."""
+
+    ns_per_byte: float
+    rest_ns: int
+    first_ns: Array
+    begun_ns: Array
+
+    def begun(self, rows: dict[str, Array]) -> Array:
+        """When packets that arrived began to be sent."""
+        return rows["last"] - self.rest_ns - (rows["bytes"] * self.ns_per_byte).astype(np.int64)
+
+    def left(self, first_ns: Array) -> Array:
+        """When packets left that did not arrive: before the next one that did, which was behind them; or not until the end."""
+        at = np.searchsorted(self.first_ns, first_ns, side="right")
+        return np.append(self.begun_ns, NEVER)[at]
+
+
+def paced_line(rows: dict[str, Array]) -> PacedLine | None:
+    """The line that packets pass in one direction; None if nothing passes, or if its pace varies."""
+    if not len(rows["last"]):
+        return None
+    pace = _pace(rows_of(rows, rows["bytes"] > 0))
+    pace = _pace_of_sizes(rows) if pace is None else pace
+    if pace is None:
+        return None
+    own = (rows["bytes"] * pace).astype(np.int64)
+    rest = int((rows["last"] - rows["first"] - own).min())
+    first = np.argsort(rows["first"], kind="stable")
+    begun = (rows["last"] - rest - own)[first]
+    # The earliest of those sent later.
+    return PacedLine(pace, rest, rows["first"][first], np.minimum.accumulate(begun[::-1])[::-1])
+
+
+def _pace(data: dict[str, Array]) -> float | None:
+    """ns for a byte of packets that followed one another; None if too few did, or if it varies."""
+    if len(data["last"]) <= LEAST_PACED:
+        return None
+    data = rows_of(data, np.lexsort((data["last"], data["first"])))
+    order = np.argsort(data["last"], kind="stable")
+    takes = data["last"] - data["first"]
+    size, apart = data["bytes"][order][1:], np.diff(data["last"][order])
+    # What arrives next after the packet sent before it: some paths keep no order.
+    queued = (np.diff(order) == 1) & (data["first"][order][1:] < data["last"][order][:-1]) & (apart > 0)
+    queued &= takes[order][1:] - takes.min() > LATE_NS
+    if queued.sum() < LEAST_PACED:
+        return None
+    each = apart[queued] / size[queued]
+    pace = float(np.median(each))
+    return pace if np.mean(np.abs(each - pace) <= STEADY_PART * pace) >= STEADY_SHARE else None
+
+
+def _pace_of_sizes(rows: dict[str, Array]) -> float | None:
+    """ns for a byte where nothing waits: by what a large packet takes more than an empty one; None if those of one size differ."""
+    takes, largest = rows["last"] - rows["first"], rows["bytes"].max()
+    of_size = [takes[rows["bytes"] == size] for size in (0, largest)]
+    if not all(len(some) for some in of_size):
+        return None
+    even = [np.mean(some - some.min() <= max(LATE_NS, STEADY_PART * some.min())) for some in of_size]
+    return float(max(of_size[1].min() - of_size[0].min(), 0) / max(largest, 1)) if min(even) >= EVEN_SHARE else None
