@@ -92,6 +92,14 @@ def test_jobs_run_beside_each_other() -> None:
         assert len(list(two.map(lambda _: met.wait(), range(2)))) == 2
 
 
+def test_a_map_begins_before_its_results_are_asked_for() -> None:
+    begun = threading.Event()
+    with Threads(1) as one:
+        results = one.map(lambda _: begun.set(), range(1))
+        assert begun.wait(10)
+        assert list(results) == [None]
+
+
 def test_what_has_not_begun_is_dropped() -> None:
     begun, go, done = threading.Event(), threading.Event(), []
 

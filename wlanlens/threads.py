@@ -114,9 +114,7 @@ class Threads:
 
     def map(self, function: Callable[[S], T], values: Iterable[S]) -> Iterator[T]:
         """The results for some values, in their order; all are begun at once."""
-        jobs = deque([self.submit(function, value) for value in values])
-        while jobs:
-            yield jobs.popleft().result()
+        return _results(deque([self.submit(function, value) for value in values]))
 
     def stop(self, *, wait: bool = True) -> None:
         """End the threads; jobs that have not begun are dropped. `wait`: until those that have begun are done."""
@@ -145,6 +143,11 @@ class Threads:
             if self._stopped:
                 return
             self._free.release()
+
+
+def _results(jobs: deque[Job[T]]) -> Iterator[T]:
+    while jobs:
+        yield jobs.popleft().result()
 
 
 #: The end of what `ahead` reads.

@@ -18,6 +18,7 @@ from wlanlens.report.drawn_columns import DRAWN, DRAWN_EXCHANGES, DRAWN_FRAMES
 from wlanlens.tables.columns import Array, coded, filled
 from wlanlens.tables.lazy_tables import LazyTables
 from wlanlens.tables.stored_tables import ParquetTables
+from wlanlens.threads import Threads
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 FLOWS = 50
 #: Rows of `segments`: all rows of a capture with a million packets, about 100 MiB.
 SEGMENT_ROWS = 1_200_000
+#: From so many rows of `segments` on, half of its columns are read on each core.
+HALVED_ROWS = 100_000
 #: Frames for the figures, retries and others counted separately: a browser draws as many without delay.
 FRAME_ROWS = 400_000
 #: Rows of any other table.
@@ -167,17 +170,31 @@ def _segments(stored: ParquetTables, flows: Sequence[int], pause_ns: int, column
     """The segments of `flows`, ordered by connection: every k-th and all rare ones, or every k-th of too many rare ones."""
     import pyarrow as pa
 
+    if stored.rows("segments") < HALVED_ROWS:
+        return _some_columns(stored, flows, pause_ns, columns)
+    with Threads(2) as pool:
+        halves = list(pool.map(partial(_some_columns, stored, flows, pause_ns), (columns[::2], columns[1::2])))
     whole = tables.schema("segments")
     schema = pa.schema([whole.field(name) for name in columns], metadata=whole.metadata)
+    made = {name: half.column(name) for half in halves for name in half.column_names}
+    return pa.Table.from_arrays([made[name] for name in columns], schema=schema)
+
+
+def _some_columns(stored: ParquetTables, flows: Sequence[int], pause_ns: int, columns: Sequence[str]) -> pa.Table:
+    """Some columns of them."""
+    import pyarrow as pa
+
     many = stored.rows("segments") > SEGMENT_ROWS
-    read = [*columns, *(name for name in _OF_RARE if many and name not in columns)]
+    read = list(dict.fromkeys((*columns, "flow", *(_OF_RARE if many else ()))))
     batches: Iterable[pa.RecordBatch] = stored.scan("segments", read, flows)
     if many:
         step, rare_step = _steps(stored, flows)
         if step > 1 or rare_step > 1:
             batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step) for batch in batches)
-        batches = (batch.select(schema.names) for batch in batches)
-    return _by_flow(_joined(batches, schema))
+    whole = tables.schema("segments")
+    kept = list(dict.fromkeys((*columns, "flow")))
+    schema = pa.schema([whole.field(name) for name in kept], metadata=whole.metadata)
+    return _by_flow(_joined((batch.select(kept) for batch in batches), schema)).select(list(columns))
 
 
 def _steps(stored: ParquetTables, flows: Sequence[int]) -> tuple[int, int]:

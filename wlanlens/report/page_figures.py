@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from wlanlens.plots._air_rows import air_rows
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from wlanlens.report.bus import BusView
     from wlanlens.report.layers import Layers
     from wlanlens.trace import Trace
+
+#: Tables besides `segments` of which figures draw many rows.
+_LARGE = ("packets", "frames", "exchanges")
 
 
 @dataclass(frozen=True)
@@ -93,20 +98,20 @@ def page_figures(
     # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
     with Threads(2) as pool:
         # Read here beside `segments`, once for all figures.
-        packets = pool.submit(trace.table, "packets") if trace.has("packets") else None
+        read = pool.map(trace.table, [name for name in _LARGE if trace.has(name)])
         books = accounts(ledger)
         flows = data_flows(trace, findings, about)
         chosen = [key for key, _ in flows[:MOST_VIEWS]]
-        if packets is not None:
-            packets.result()
+        deque(read, maxlen=0)
         viewed = pool.map(lambda key: view(trace, key, ledger), chosen)
         # Meanwhile what reads other tables.
         on_air = air_section.section(trace, air)
         heard = air_rows(trace) if on_air or trace.has("frames") else None
         frames = air_view(trace, heard) if on_air and heard is not None else None
         transfers = bus_section.bus_view(trace)
-        views = list(viewed)
+        views = list(islice(viewed, 1))
+        whole = bool(views) and not views[0].reduced
+        more = more_figures(trace, findings, views[0].key if views else None, heard, whole=whole)
+        views += viewed
     journeys = [layers.layers(trace, v.key) for v in views]
-    whole = bool(views) and not views[0].reduced
-    more = more_figures(trace, findings, views[0].key if views else None, heard, whole=whole)
     return PageFigures(books, flows, views, journeys, frames, transfers, more, on_air)
