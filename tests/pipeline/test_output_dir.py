@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from wlanlens.pipeline.file_names import ANALYSIS, FINDINGS, LOCK, SCRATCH, evid
 from wlanlens.pipeline.output_dir import Output, Scratch
 from wlanlens.pipeline.report_file import rewrite_report
 from wlanlens.pipeline.result_dir import Stored
+from wlanlens.threads import Threads
 
 
 def tree(path: Path) -> set[str]:
@@ -74,6 +77,19 @@ def test_symbolic_links_are_replaced_not_followed(tmp_path: Path) -> None:
     assert (home / "findings.json").read_bytes() == b"mine"
     assert list((home / "packets").iterdir()) == []
     assert not any(path.is_symlink() for path in out.rglob("*"))
+
+
+def test_two_threads_make_the_same_folder(tmp_path: Path) -> None:
+    for number in range(100):
+        met = threading.Barrier(2, timeout=10)
+
+        def made(name: str, out: Output, met: threading.Barrier = met) -> Path:
+            met.wait()
+            return out.file("tables", name, "part")
+
+        with Output(tmp_path / str(number)) as output, Threads(2) as two:
+            paths = list(two.map(partial(made, out=output), ("packets", "urbs")))
+            assert all(path.parent.is_dir() for path in paths)
 
 
 def test_a_foreign_report_is_not_overwritten(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -60,6 +61,7 @@ class Output:
         self._pending: list[tuple[Path, Path]] = []
         self._made: list[Path] = []
         self._lock: int | None = None
+        self._making = threading.Lock()
 
     def __enter__(self) -> Output:
         try:
@@ -125,18 +127,23 @@ class Output:
     def file(self, *names: str) -> Path:
         """A temporary path to write to; `commit` gives it the final name."""
         final = self.path.joinpath(*names)
+        # Two threads write tables: both may need the same new folder.
+        with self._making:
+            self._make_folders(names[:-1])
+        temporary = final.with_name(final.name + ".tmp")
+        temporary.unlink(missing_ok=True)
+        self._pending.append((temporary, final))
+        return temporary
+
+    def _make_folders(self, names: Sequence[str]) -> None:
         folder = self.path
-        for name in names[:-1]:
+        for name in names:
             folder = folder / name
             if folder.is_symlink():
                 folder.unlink()
             if not folder.exists():
                 folder.mkdir()
                 self._made.insert(0, folder)
-        temporary = final.with_name(final.name + ".tmp")
-        temporary.unlink(missing_ok=True)
-        self._pending.append((temporary, final))
-        return temporary
 
     def write_text(self, name: str, text: str) -> None:
         """Write one small file of ASCII text."""
