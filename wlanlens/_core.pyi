@@ -61,6 +61,9 @@ class Reader:
     def next_batches(self, least_rows: int = 1) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL, and needs pyarrow only once so many rows
         of all tables together are decoded."""
+    def read_ahead(self, most: int) -> bool:
+        """Read what a later `next_batches` returns, unless it has been read for `most` of them; returns whether more can be read.
+        Releases the GIL, and does not need pyarrow."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
     def info(self) -> dict[str, Any]:
@@ -177,6 +180,9 @@ def decodes(link_type: int) -> bool:
 
 def schemas() -> dict[str, Any]:
     """Table name -> pyarrow.Schema."""
+
+def table_names() -> list[str]:
+    """The names of these tables, in the same order; it does not need pyarrow."""
 
 def build_info() -> tuple[str, bool]:
     """(version, is a debug build)."""

@@ -57,6 +57,22 @@ def test_two_threads_find_what_one_finds(path: Path, batch_rows: int) -> None:
     assert one.info() == two.info()
 
 
+@pytest.mark.parametrize("most", [1, 3, 1 << 20])
+def test_what_is_read_ahead_comes_in_the_same_batches(most: int) -> None:
+    plain, ahead = (wl.Capture(MIXED).reader(batch_rows=100) for _ in range(2))
+    while ahead.read_ahead(most):
+        pass
+    for reader in (plain, ahead):
+        assert reader.read_ahead(0) is False
+    steps = [
+        [[(name, pa.record_batch(batch)) for name, batch in step] for step in iter(reader.next_batches, [])]
+        for reader in (plain, ahead)
+    ]
+    assert len(steps[0]) > 3
+    assert steps[0] == steps[1]
+    assert plain.info() == ahead.info()
+
+
 def test_a_named_capture_is_the_first_column_of_every_table() -> None:
     reader = wl.Capture(MIXED).reader()
     reader.name_capture("lab", tables.CAPTURE_DOC)

@@ -101,6 +101,16 @@ def test_an_error_of_ours_passes_through(tmp_path: Path, add: Add) -> None:
         wl.open(tmp_path / "c.toy").table("packets")
 
 
+def test_an_error_met_ahead_is_raised_where_the_batches_are_asked_for(tmp_path: Path, add: Add) -> None:
+    (tmp_path / "c.toy").write_bytes(MAGIC)
+    add(failing(0, errors.CorruptCapture("cut", 7)))
+    reader = wl.Capture(tmp_path / "c.toy").reader()
+    assert reader.read_ahead(3) is False
+    with pytest.raises(errors.CorruptCapture, match="cut"):
+        reader.next_batches()
+    assert reader.next_batches() == []
+
+
 @pytest.mark.parametrize("read", [lambda _: None, lambda _: 1 / 0, lambda file: file.read(-1)])
 def test_a_reader_that_is_no_generator(tmp_path: Path, add: Add, read: Callable[[Any], Any]) -> None:
     (tmp_path / "c.toy").write_bytes(MAGIC)

@@ -46,6 +46,16 @@ def test_a_table_is_read_without_pandas() -> None:
     assert said.strip() == "['clean_cubic.sender.pcap'] False"
 
 
+def test_reading_begins_before_pyarrow_is_imported() -> None:
+    code = (
+        "import sys, wlanlens as wl; from wlanlens.capture.reader_thread import Feed; begin = Feed.begin;"
+        "Feed.begin = lambda feed: (said.append('pyarrow' in sys.modules), begin(feed)); said = [];"
+        "wl.open(sys.argv[1]).table('segments'); print(said[0])"
+    )
+    said = subprocess.run([sys.executable, "-c", code, ONE], check=True, capture_output=True, text=True).stdout
+    assert said.strip() == "False"
+
+
 def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wlanlens.report import page
 

@@ -316,7 +316,7 @@ class Capture:
 
     def has(self, name: str) -> bool:
         """Whether the capture has a table, even an empty one."""
-        return name in tables.core_schemas()
+        return name in tables.core_names()
 
     @property
     def notes(self) -> list[Note]:

@@ -7,6 +7,7 @@ reach it at once. The reading thread is a daemon and ends with the process.
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,6 +111,10 @@ class Feed:
 
     def _work(self) -> None:
         try:
+            # Batches for Python need pyarrow, which may still be imported: its import would be waited for.
+            while "pyarrow.lib" not in sys.modules and not self._stop.is_set():
+                if not self._reader.read_ahead(_FIRST_DEPTH):
+                    break
             while not self._stop.is_set():
                 batches = self._reader.next_batches(self._least_rows)
                 if not batches:

@@ -90,6 +90,14 @@ def core_schemas() -> dict[str, pa.Schema]:
     return {name: _ordered(core) for name, core in _core.schemas().items()}
 
 
+@cache
+def core_names() -> tuple[str, ...]:
+    """Their names, without pyarrow: its import takes longer than opening a capture."""
+    from wlanlens import _core
+
+    return tuple(_core.table_names())
+
+
 def _ordered(core: pa.Schema) -> pa.Schema:
     """A schema with its metadata in one order: the core's order is another one in each process, and so would be the files."""
     import pyarrow as pa

@@ -4,6 +4,8 @@ mod air;
 mod decoded;
 mod input;
 
+use std::collections::VecDeque;
+
 use arrow_array::RecordBatch;
 
 use self::air::Air;
@@ -100,6 +102,9 @@ impl Rows {
     }
 }
 
+/// Batches as (table, rows).
+type Batches = Vec<(&'static str, RecordBatch)>;
+
 /// Reads one capture to its end, a batch of tables at a time.
 pub struct Reader {
     input: Input,
@@ -110,7 +115,9 @@ pub struct Reader {
     /// Decode in a thread of its own.
     two_threads: bool,
     batch_rows: usize,
-    /// No row is left.
+    /// What `next_batches` returns next, where it was read before it was asked for.
+    waiting: VecDeque<Result<Batches>>,
+    /// No row is left to be read.
     done: bool,
 }
 
@@ -131,6 +138,7 @@ impl Reader {
             ahead: Decoded::default(),
             two_threads: false,
             batch_rows: batch_rows.clamp(1, limits::BATCH_ROWS),
+            waiting: VecDeque::new(),
             done: false,
         }
     }
@@ -203,7 +211,21 @@ impl Reader {
     }
 
     /// The next batches as (table, rows); an empty list is the end.
-    pub fn next_batches(&mut self) -> Result<Vec<(&'static str, RecordBatch)>> {
+    pub fn next_batches(&mut self) -> Result<Batches> {
+        self.waiting.pop_front().unwrap_or_else(|| self.read())
+    }
+
+    /// Read what a later `next_batches` returns, unless it has been read for `most` of them; returns whether more can be read.
+    pub fn read_ahead(&mut self, most: usize) -> bool {
+        if self.waiting.len() < most && !self.done {
+            let read = self.read();
+            self.done |= read.is_err();
+            self.waiting.push_back(read);
+        }
+        self.waiting.len() < most && !self.done
+    }
+
+    fn read(&mut self) -> Result<Batches> {
         let mut out = Vec::new();
         while out.is_empty() && !self.done {
             self.fill()?;
@@ -214,10 +236,10 @@ impl Reader {
     }
 
     /// The same, of at least so many rows of all tables together, unless the capture ends. An error loses the batches before it.
-    pub fn next_batches_of(&mut self, least_rows: usize) -> Result<Vec<(&'static str, RecordBatch)>> {
+    pub fn next_batches_of(&mut self, least_rows: usize) -> Result<Batches> {
         let mut out = self.next_batches()?;
         let mut rows: usize = out.iter().map(|(_, batch)| batch.num_rows()).sum();
-        while rows < least_rows && !self.done {
+        while rows < least_rows && !(self.done && self.waiting.is_empty()) {
             let more = self.next_batches()?;
             rows += more.iter().map(|(_, batch)| batch.num_rows()).sum::<usize>();
             out.extend(more);

@@ -43,6 +43,12 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(out)
 }
 
+/// The names of these tables, in the same order. It does not need pyarrow.
+#[pyfunction]
+fn table_names() -> Vec<&'static str> {
+    table::all().into_iter().map(|(name, _)| name).collect()
+}
+
 /// One note as Python gets it: (name, severity, count, first_packet, first_offset, sentence).
 type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
@@ -120,6 +126,12 @@ impl Reader {
         self.with(py, |r| r.numbered())
     }
 
+    /// Read what a later `next_batches` returns, unless it has been read for `most` of them; returns whether more can be read. It does not
+    /// need pyarrow.
+    fn read_ahead(&self, py: Python<'_>, most: usize) -> PyResult<bool> {
+        self.with(py, |r| r.read_ahead(most))
+    }
+
     /// The next batches as [(table, RecordBatch), ...]; an empty list at the end. `least_rows`: of all tables together, before
     /// pyarrow is needed.
     #[pyo3(signature = (least_rows = 1))]
@@ -191,6 +203,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(decodes, m)?)?;
     m.add_function(wrap_pyfunction!(records::select, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
+    m.add_function(wrap_pyfunction!(table_names, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
     m.add_function(wrap_pyfunction!(records::is_format, m)?)?;
     m.add_function(wrap_pyfunction!(records::read_format, m)?)?;
