@@ -77,6 +77,10 @@ def looked_up(column: pa.DictionaryArray, entries: Sequence[Any], null: Any) -> 
     return np.asarray(table.take(indices))
 
 
+#: Words of a dictionary that Python looks up faster than Arrow begins to.
+_FEW_WORDS = 32
+
+
 def coded(column: pa.Array | pa.ChunkedArray, names: Sequence[str], default: int = -1) -> Array:
     """The position of each text in `names`, int8 where positions fit, else int32; `default` for null and for other texts."""
     import pyarrow as pa
@@ -86,8 +90,12 @@ def coded(column: pa.Array | pa.ChunkedArray, names: Sequence[str], default: int
     if column.null_count == len(column):
         return np.full(len(column), default, kind)
     whole = encoded(column)
-    places = pc.index_in(whole.dictionary.cast(pa.string()), pa.array(names, pa.string())).fill_null(default)
-    of_word = np.append(np.asarray(places), default).astype(kind)
+    if max(len(whole.dictionary), len(names)) <= _FEW_WORDS:
+        place = {name: i for i, name in reversed(list(enumerate(names)))}
+        of_word = np.array([*(place.get(word, default) for word in whole.dictionary.to_pylist()), default], kind)
+    else:
+        places = pc.index_in(whole.dictionary.cast(pa.string()), pa.array(names, pa.string())).fill_null(default)
+        of_word = np.append(np.asarray(places), default).astype(kind)
     indices = integers(whole.indices, len(of_word) - 1) if whole.null_count else np.asarray(whole.indices)
     return np.asarray(of_word.take(indices))
 
