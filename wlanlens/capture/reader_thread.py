@@ -111,8 +111,8 @@ class Feed:
 
     def _work(self) -> None:
         try:
-            # Batches for Python need pyarrow, which may still be imported: its import would be waited for.
-            while "pyarrow.lib" not in sys.modules and not self._stop.is_set():
+            # Batches for Python need pyarrow, which may still be imported: its import would be waited for. Many rows are decoded before.
+            while self._least_rows == 1 and "pyarrow.lib" not in sys.modules and not self._stop.is_set():
                 if not self._reader.read_ahead(_FIRST_DEPTH):
                     break
             while not self._stop.is_set():
