@@ -88,6 +88,21 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
         # 222 connections of one station, whose queue is above the tap.
         (361147, 0.16),
         (361013, 0.07),
+        # By the times at both hosts: windows that nearly fill a line, held ACKs, a queue of others, and data that is in it at the end.
+        (369236, 0.05),
+        (369159, 0.05),
+        (369113, 0.06),
+        (369011, 0.04),
+        (367141, 0.01),
+        (367286, 0.01),
+        # By the air and the bus: a window that fills neither; a queue of the host above its tap.
+        (367203, 0.03),
+        (369055, 0.03),
+        (366277, 0.05),
+        (368071, 0.12),
+        # RTS that nobody answered are attempts.
+        (369297, 0.05),
+        (369044, 0.05),
     ],
 )
 def test_variation_of_all_captures_together(world: int, most: float, tmp_path: Path) -> None:

@@ -77,6 +77,32 @@ def test_a_message_that_is_written_later_waited_for_no_ack(pause_ms: float, foun
     assert len(ReceiverDelays(links(rows))._key) == found
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_an_ack_that_left_at_once_was_late_on_the_path(back: bool) -> None:
+    rows = stop_and_wait(0, 0.0, 4, 2.0, back) + stop_and_wait(1, 0.0, 4, 30.0, back)
+    delays = ReceiverDelays(links(rows))
+    for flow, at_once in ((0, True), (1, False)):
+        came = np.array([max(row[3:]) for row in rows if row[0] == flow and row[2] == 0]) * MS
+        asked = delays.at_once(np.full(4, flow), np.full(4, int(back)), came.astype(np.int64))
+        assert asked.tolist() == [at_once] * 4
+    # No ACK arrived then, and none of another direction.
+    assert not delays.at_once(np.array([0]), np.array([int(back)]), np.array([7])).any()
+    assert not delays.at_once(np.array([0]), np.array([1 - int(back)]), came[:1].astype(np.int64)).any()
+
+
+def test_a_sender_that_is_idle_after_an_ack_had_not_waited_for_it() -> None:
+    """World 368085: writes of less than a segment, each 9 ms after the delayed ACK of the one before."""
+    rows = [(*row[:3], *(t + n // 2 * 9.0 for t in row[3:])) for n, row in enumerate(stop_and_wait(0, 0.0, 4, 40.0))]
+    delays = ReceiverDelays(links(rows))
+    assert len(delays._key) == 3
+    acks = [int(max(row[3:]) * MS) for row in rows if row[2] == 0]
+    # Idle after the first two ACKs, in a moment after the third one, and in the other direction.
+    start = np.array([acks[0], acks[1], acks[2], acks[2]])
+    end = start + np.array([8, 8, 0, 8]) * MS
+    delays.leave_out_idle(np.zeros(4, np.int64), np.array([0, 0, 0, 1]), start, end)
+    assert (delays._end / MS).round(1).tolist() == [round(acks[2] / MS - 5, 1)]
+
+
 def test_acks_that_leave_over_a_usb_bus_may_have_waited_for_that() -> None:
     table = links(stop_and_wait(0, 0.0, 4, 40.0))
     at = table.schema.get_field_index("usb_t_ns")
