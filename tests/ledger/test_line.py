@@ -72,7 +72,7 @@ def test_a_line_is_full_of_a_window_that_fills_a_round_trip(size: int, share: fl
     rows = sent(window(size, 60))
     full = full_of(rows)
     life = max(row[4] for row in rows) - BEHIND - 100.0
-    assert (full.end - full.start).sum() / MS == pytest.approx(share * life, abs=0.1)
+    assert (full.end - full.start).sum() / MS == pytest.approx(share * life, abs=1.0)
     # In the other direction nothing is sent.
     assert not len(full_of(rows, 1).start)
 
@@ -114,7 +114,7 @@ def test_a_queue_of_others_is_counted_by_the_share_of_packets_in_it() -> None:
     )
     # It waits until it is sent, and before that nothing of the flow was sent.
     assert found[0] == 0
-    assert found[1] / MS == pytest.approx(begun[0] - 50.0, abs=0.1)
+    assert found[1] / MS == pytest.approx(begun[0] - 50.0, abs=1.0)
     # What fills the line loses nothing by its own queue.
     of_full = line.queues(
         np.ones(2, np.int64), np.zeros(2, np.int64), start, end, np.ones(2, bool), np.arange(2), np.full(2, 7)
@@ -125,10 +125,10 @@ def test_a_queue_of_others_is_counted_by_the_share_of_packets_in_it() -> None:
 def test_a_pace_shows_by_two_sizes_where_nothing_waits() -> None:
     first = np.arange(40) * 100 * MS
     size = np.where(np.arange(40) % 2, 1000, 0)
-    rows = {"first": first, "last": first + 20 * MS + size * 5000, "bytes": size}
+    rows = {"first": first, "last": first + 20 * MS + size * 5000, "bytes": size + 54, "data": size > 0}
     line = paced_line(rows)
     assert line is not None
-    assert (line.ns_per_byte, line.rest_ns) == (5000, 20 * MS)
+    assert (line.ns_per_byte, line.rest_ns) == (5000, 20 * MS - 54 * 5000)
     rows["last"] = rows["last"] + np.arange(40) % 7 * MS
     assert paced_line(rows) is None
     assert paced_line({name: values[:0] for name, values in rows.items()}) is None

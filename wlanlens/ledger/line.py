@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 QUEUE_NS = 150_000_000
 
 
+#: Ethernet, IPv4 and TCP without options: a packet without payload takes a time, too.
+HEADER_BYTES = 54
+
+
 class Line:
     """The data of connections between two hosts that were both captured, from the table `links`."""
 
@@ -30,7 +34,8 @@ class Line:
         rows = {
             "flow": numbers_of(links, "flow"),
             "back": coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64),
-            "bytes": numbers_of(links, "payload_bytes"),
+            "data": numbers_of(links, "payload_bytes") > 0,
+            "bytes": np.maximum(numbers_of(links, "payload_bytes"), 0) + HEADER_BYTES,
             "first": np.minimum(near, far),
             "last": np.maximum(near, far),
             "there": far > near,
@@ -72,9 +77,9 @@ class Line:
         line = self._lines[int(of["there"][0])] if len(of["there"]) else None
         if line is None or not len(answers["first"]):
             return None
-        data = rows_of(of, of["bytes"] > 0)
+        data = rows_of(of, of["data"])
         missed = part(self._missed, flow)
-        missed = missed["last"][(missed["back"] == back) & (missed["bytes"] > 0)]
+        missed = missed["last"][(missed["back"] == back) & missed["data"]]
         begin = np.concatenate((data["first"], missed))
         arrival = np.concatenate((data["last"], np.full(len(missed), NEVER)))
         left = np.minimum(np.concatenate((data["last"] - line.rest_ns, line.left(missed))), self._end)

@@ -1,6 +1,7 @@
 """A line that sends at one pace, as the times of its packets before and behind it show: the pace, and when each packet was sent.
 
-Columns of packets: `first` and `last`, when each passed before and behind the line, ns, and `bytes`, its payload.
+Columns of packets: `first` and `last`, when each passed before and behind the line, ns, `bytes`, with headers, and `data`, whether it has
+payload.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def paced_line(rows: dict[str, Array]) -> PacedLine | None:
     """The line that packets pass in one direction; None if nothing passes, or if its pace varies."""
     if not len(rows["last"]):
         return None
-    pace = _pace(rows_of(rows, rows["bytes"] > 0))
+    # Headers are larger than `bytes` says: of small packets the pace is less exact.
+    pace = _pace(rows_of(rows, rows["data"]))
+    pace = _pace(rows) if pace is None else pace
     pace = _pace_of_sizes(rows) if pace is None else pace
     if pace is None:
         return None
@@ -80,9 +83,7 @@ def _pace(data: dict[str, Array]) -> float | None:
 
 def _pace_of_sizes(rows: dict[str, Array]) -> float | None:
     """ns for a byte where nothing waits: by what a large packet takes more than an empty one; None if those of one size differ."""
-    takes, largest = rows["last"] - rows["first"], rows["bytes"].max()
-    of_size = [takes[rows["bytes"] == size] for size in (0, largest)]
-    if not all(len(some) for some in of_size):
-        return None
-    even = [np.mean(some - some.min() <= max(LATE_NS, STEADY_PART * some.min())) for some in of_size]
-    return float(max(of_size[1].min() - of_size[0].min(), 0) / max(largest, 1)) if min(even) >= EVEN_SHARE else None
+    takes, sizes = rows["last"] - rows["first"], (rows["bytes"].min(), rows["bytes"].max())
+    small, large = (takes[rows["bytes"] == size] for size in sizes)
+    even = [np.mean(some - some.min() <= max(LATE_NS, STEADY_PART * some.min())) for some in (small, large)]
+    return float(max(large.min() - small.min(), 0) / max(sizes[1] - sizes[0], 1)) if min(even) >= EVEN_SHARE else None
