@@ -13,7 +13,7 @@ from wlanlens.ledger.air import IDLE_PART, NEVER, NONE, numbers_of, part, rows_o
 from wlanlens.ledger.full_links import FullTimes
 from wlanlens.ledger.paced_line import paced_line
 from wlanlens.ledger.spans import Spans
-from wlanlens.tables.columns import Array, coded
+from wlanlens.tables.columns import Array, coded, narrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,25 +31,30 @@ class Line:
 
     def __init__(self, links: pa.Table) -> None:
         near, far = (numbers_of(links, f"{point}_t_ns") for point in ("sender", "receiver"))
-        rows = {
-            "flow": numbers_of(links, "flow"),
-            "back": coded(links.column("direction"), ("a2b", "b2a")).astype(np.int64),
-            "data": numbers_of(links, "payload_bytes") > 0,
-            "bytes": np.maximum(numbers_of(links, "payload_bytes"), 0) + HEADER_BYTES,
-            "first": np.minimum(near, far),
-            "last": np.maximum(near, far),
-            "there": far > near,
-        }
+        flow, size = numbers_of(links, "flow"), numbers_of(links, "payload_bytes")
+        first, last = np.minimum(near, far), np.maximum(near, far)
+        here = (flow != NONE) & (last != NONE)
         # What crosses the air or a bus that was captured shows there where it was.
-        below = [numbers_of(links, name) != NONE for name in ("air_t_ns", "usb_packet")]
-        elsewhere = np.unique(rows["flow"][below[0] | below[1]])
-        rows = rows_of(rows, (rows["flow"] != NONE) & (rows["last"] != NONE) & ~np.isin(rows["flow"], elsewhere))
-        rows = rows_of(rows, np.argsort(rows["flow"], kind="stable"))
-        seen = rows["first"] != NONE
-        self._end = int(rows["last"].max(initial=NONE))
-        self._rows, self._missed = rows_of(rows, seen), rows_of(rows, ~seen)
+        below = np.zeros(len(flow), bool)
+        for name in ("air_t_ns", "usb_packet"):
+            if links.column(name).null_count < len(flow):
+                below |= numbers_of(links, name) != NONE
+        if below.any():
+            here &= ~np.isin(flow, np.unique(flow[below]))
+        columns = {"first": first, "last": last, "bytes": np.maximum(size, 0) + HEADER_BYTES, "data": size > 0}
+        seen, there = here & (first != NONE), far > near
         # Of packets from the one host, and from the other.
-        self._lines = [paced_line(rows_of(self._rows, self._rows["there"] == there)) for there in (False, True)]
+        self._lines = [paced_line(rows_of(columns, seen & (there == which))) for which in (False, True)]
+        if not any(self._lines):
+            here[:] = False
+        order = np.flatnonzero(here)
+        order = order[np.argsort(narrow(flow[order]), kind="stable")]
+        columns |= {"flow": flow, "there": there, "back": coded(links.column("direction"), ("a2b", "b2a"))}
+        rows, seen = rows_of(columns, order), seen[order]
+        self._end = int(rows["last"].max(initial=NONE))
+        self._rows, self._missed = (
+            (rows, rows_of(rows, ~seen)) if seen.all() else (rows_of(rows, seen), rows_of(rows, ~seen))
+        )
         self._full: dict[tuple[int, int], FullTimes | None] = {}
         #: Connections of which a packet may have been in a queue that is longer than useful.
         self._late = np.unique(np.append(self._rows["flow"][self._takes() > QUEUE_NS], self._missed["flow"]))

@@ -16,6 +16,9 @@ from wlanlens.tables.columns import Array
 #: Packets that waited behind one another show the pace of the line by the median of their distances; fewer do not.
 LEAST_PACED = 8
 
+#: So many packets of a line show its pace; more would take longer.
+MOST_PACED = 65_536
+
 #: A line sends at one pace: so many of the packets that waited follow at it, within this part. A station does not.
 STEADY_SHARE, STEADY_PART = 0.5, 0.02
 
@@ -49,10 +52,11 @@ def paced_line(rows: dict[str, Array]) -> PacedLine | None:
     """The line that packets pass in one direction; None if nothing passes, or if its pace varies."""
     if not len(rows["last"]):
         return None
+    some = {name: values[:MOST_PACED] for name, values in rows.items()}
     # Headers are larger than `bytes` says: of small packets the pace is less exact.
-    pace = _pace(rows_of(rows, rows["data"]))
-    pace = _pace(rows) if pace is None else pace
-    pace = _pace_of_sizes(rows) if pace is None else pace
+    pace = _pace(rows_of(some, some["data"]))
+    pace = _pace(some) if pace is None else pace
+    pace = _pace_of_sizes(some) if pace is None else pace
     if pace is None:
         return None
     own = (rows["bytes"] * pace).astype(np.int64)

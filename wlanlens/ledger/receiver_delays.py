@@ -52,8 +52,7 @@ class ReceiverDelays:
         acks = np.flatnonzero((gap >= LEAST_NS) & (gap <= LONGEST_NS) & (flow[1:] == flow[:-1])) + 1
         before = row[acks - 1]
         flags = integers(links.column("tcp_flags"), 0).take(order[acks])
-        self._passed = {"flow": flow, "back": back, "data": data, "first": first, "last": last}
-        self._passed = rows_of(self._passed, seen)
+        self._passed = {"flow": flow, "back": back, "data": data, "first": first, "last": last, "seen": seen}
         answers = seen[acks] & seen[before] & data[before] & ~data[acks] & (back[acks] != back[before])
         answers &= ((far > near)[acks] != (far > near)[before]) & (flags & _FIN_SYN_RST == 0)
         # A USB adapter that takes packets slowly makes the ACKs of its host wait in a queue above the tap.
@@ -78,6 +77,7 @@ class ReceiverDelays:
         out = np.zeros(len(flow), bool)
         for one in np.unique(flow).tolist():
             passed = part(self._passed, one)
+            passed = rows_of(passed, passed["seen"])
             for direction in (0, 1):
                 mine = np.flatnonzero((flow == one) & (back == direction))
                 acks = rows_of(passed, passed["back"] != direction)
