@@ -84,9 +84,9 @@ class Line:
             return None
         data = rows_of(of, of["data"])
         missed = part(self._missed, flow)
-        missed = missed["last"][(missed["back"] == back) & missed["data"]]
-        begin = np.concatenate((data["first"], missed))
-        arrival = np.concatenate((data["last"], np.full(len(missed), NEVER)))
+        missed = rows_of(missed, (missed["back"] == back) & missed["data"])
+        begin = np.concatenate((data["first"], missed["last"]))
+        arrival = np.concatenate((data["last"], np.full(len(missed["last"]), NEVER)))
         left = np.minimum(np.concatenate((data["last"] - line.rest_ns, line.left(missed))), self._end)
         stayed = left > begin
         begin, arrival = begin[stayed], arrival[stayed]
@@ -135,10 +135,10 @@ class Line:
             flies.append((mine["first"], mine["last"]))
             # Of a packet that did not arrive the direction shows by others of its own.
             backs = np.unique(mine["back"])
-            lost = missed["last"][np.isin(missed["back"], backs)]
+            lost = rows_of(missed, np.isin(missed["back"], backs))
             left = np.minimum(line.left(lost), self._end)
-            waits.append((lost, left))
-            flies.append((lost, left))
+            waits.append((lost["last"], left))
+            flies.append((lost["last"], left))
         if not waits:
             return np.zeros(len(start), np.int64)
         useful = max(QUEUE_NS, sum(line.rest_ns for line in self._lines if line is not None))

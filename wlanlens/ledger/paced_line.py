@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wlanlens.ledger.air import NEVER, rows_of
+from wlanlens.ledger.air import NEVER, NONE, rows_of
 from wlanlens.tables.columns import Array
 
 #: Packets that waited behind one another show the pace of the line by the median of their distances; fewer do not.
@@ -31,21 +31,24 @@ LATE_NS = 20_000
 
 @dataclass(frozen=True)
 class PacedLine:
-    """A line of one pace: how long it sends a byte, what a packet that waits for nothing takes besides, and when each packet began to be sent."""
+    """A line of one pace: how long it sends a byte, what a packet that waits for nothing takes besides, and
+    when the packets were sent that arrived, and when all up to each had left it."""
 
     ns_per_byte: float
     rest_ns: int
     first_ns: Array
-    begun_ns: Array
+    left_ns: Array
 
     def begun(self, rows: dict[str, Array]) -> Array:
         """When packets that arrived began to be sent."""
         return rows["last"] - self.rest_ns - (rows["bytes"] * self.ns_per_byte).astype(np.int64)
 
-    def left(self, first_ns: Array) -> Array:
-        """When packets left that did not arrive: before the next one that did, which was behind them; or not until the end."""
-        at = np.searchsorted(self.first_ns, first_ns, side="right")
-        return np.append(self.begun_ns, NEVER)[at]
+    def left(self, rows: dict[str, Array]) -> Array:
+        """When packets left that did not arrive, sent at `last`: behind those before them; not until the end if none sent later arrived."""
+        sent, own = rows["last"], (rows["bytes"] * self.ns_per_byte).astype(np.int64)
+        at = np.searchsorted(self.first_ns, sent, side="right")
+        ahead = np.append(NONE, self.left_ns)[at]
+        return np.where(at < len(self.first_ns), np.maximum(sent, ahead) + own, NEVER)
 
 
 def paced_line(rows: dict[str, Array]) -> PacedLine | None:
@@ -62,9 +65,7 @@ def paced_line(rows: dict[str, Array]) -> PacedLine | None:
     own = (rows["bytes"] * pace).astype(np.int64)
     rest = int((rows["last"] - rows["first"] - own).min())
     first = np.argsort(rows["first"], kind="stable")
-    begun = (rows["last"] - rest - own)[first]
-    # The earliest of those sent later.
-    return PacedLine(pace, rest, rows["first"][first], np.minimum.accumulate(begun[::-1])[::-1])
+    return PacedLine(pace, rest, rows["first"][first], np.maximum.accumulate((rows["last"] - rest)[first]))
 
 
 def _pace(data: dict[str, Array]) -> float | None:
