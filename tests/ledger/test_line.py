@@ -122,6 +122,12 @@ def test_a_queue_of_others_is_counted_by_the_share_of_packets_in_it() -> None:
     assert of_full.tolist() == [0, 0]
 
 
+def test_on_a_line_that_takes_no_time_nothing_stays() -> None:
+    rows: list[Row] = [(0, "a2b", n % 2 * 1000, 10.0 * n, 10.0 * n + BEHIND) for n in range(20)]
+    rows += [(0, "b2a", 0, 10.0 * n + 2 * BEHIND, 10.0 * n + BEHIND) for n in range(20)]
+    assert not len(full_of(rows).start)
+
+
 def test_a_pace_shows_by_two_sizes_where_nothing_waits() -> None:
     first = np.arange(40) * 100 * MS
     size = np.where(np.arange(40) % 2, 1000, 0)

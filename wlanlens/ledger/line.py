@@ -88,11 +88,12 @@ class Line:
         begin = np.concatenate((data["first"], missed["last"]))
         arrival = np.concatenate((data["last"], np.full(len(missed["last"]), NEVER)))
         left = np.minimum(np.concatenate((data["last"] - line.rest_ns, line.left(missed))), self._end)
+        own = np.concatenate((data["bytes"] * line.ns_per_byte, np.zeros(len(missed["last"]))))
         stayed = left > begin
         begin, arrival = begin[stayed], arrival[stayed]
         spans = Spans.of(begin, left[stayed])
-        within = np.searchsorted(spans.start, data["first"], side="right") - 1
-        spans = spans.joined_over(IDLE_PART, np.bincount(within, data["bytes"] * line.ns_per_byte, len(spans.start)))
+        within = np.searchsorted(spans.start, begin, side="right") - 1
+        spans = spans.joined_over(IDLE_PART, np.bincount(within, own[stayed], len(spans.start)))
         within = np.searchsorted(spans.start, begin, side="right") - 1
         first = np.full(len(spans.start), NEVER)
         np.minimum.at(first, within, arrival)
