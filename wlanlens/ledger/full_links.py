@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from wlanlens.ledger.air import NEVER
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables import CATEGORIES
 from wlanlens.tables.columns import Array
@@ -24,6 +25,19 @@ class Full(Protocol):
     def full(self, flow: int, back: int) -> FullTimes | None:
         """Of one direction of a connection; None if its packets show nothing."""
         ...
+
+
+def answered_within(spans: Spans, begin: Array, arrival: Array, made: Array, back: Array) -> tuple[Array, Array]:
+    """Whether an answer to the first data of each span was back within it, and when that data arrived; `NEVER` for none.
+
+    Data is in a span since `begin` and arrives at `arrival`; ACKs are `made` and then `back` at its sender.
+    """
+    first = np.full(len(spans.start), NEVER)
+    np.minimum.at(first, np.searchsorted(spans.start, begin, side="right") - 1, arrival)
+    order = np.argsort(made, kind="stable")
+    # Of the answers made after that, the first that was back.
+    earliest = np.append(np.minimum.accumulate(back[order][::-1])[::-1], NEVER)
+    return earliest[np.searchsorted(made[order], first)] <= spans.end, first
 
 
 def cut_where_full(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.ledger.air import IDLE_PART, NEVER, NONE, numbers_of, part, rows_of
-from wlanlens.ledger.full_links import FullTimes
+from wlanlens.ledger.full_links import FullTimes, answered_within
 from wlanlens.ledger.paced_line import paced_line
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables.columns import Array, coded, narrow
@@ -94,12 +94,7 @@ class Line:
         spans = Spans.of(begin, left[stayed])
         within = np.searchsorted(spans.start, begin, side="right") - 1
         spans = spans.joined_over(IDLE_PART, np.bincount(within, own[stayed], len(spans.start)))
-        within = np.searchsorted(spans.start, begin, side="right") - 1
-        first = np.full(len(spans.start), NEVER)
-        np.minimum.at(first, within, arrival)
-        order = np.argsort(answers["first"], kind="stable")
-        earliest = np.append(np.minimum.accumulate(answers["last"][order][::-1])[::-1], NEVER)
-        whole = earliest[np.searchsorted(answers["first"][order], first)] <= spans.end
+        whole, first = answered_within(spans, begin, arrival, answers["first"], answers["last"])
         whole |= (first == NEVER) & (spans.end == self._end) & (self._end - spans.start > 2 * line.rest_ns)
         full = Spans(spans.start[whole], spans.end[whole])
         return FullTimes(full, full)

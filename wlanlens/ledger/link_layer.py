@@ -27,7 +27,7 @@ from wlanlens.ledger.air import (
     rows_of,
     value_at,
 )
-from wlanlens.ledger.full_links import FullTimes, cut_where_full
+from wlanlens.ledger.full_links import FullTimes, answered_within, cut_where_full
 from wlanlens.ledger.reservations import first_attempts
 from wlanlens.ledger.spans import Spans
 from wlanlens.tables import CATEGORIES, POINTS
@@ -177,19 +177,13 @@ class LinkLayer:
         acks = self._acks_above_tap(mine)
         arrival = np.maximum(end, links["latest"])
         made = np.minimum(links["first"], links["air_begin"])[answer]
-        order = np.argsort(made, kind="stable")
-        earliest = np.append(np.minimum.accumulate(arrival[answer][order][::-1])[::-1], NEVER)
 
         def of(more: tuple[Spans, ...]) -> Spans:
             waits = Spans.of(
                 *(np.concatenate(times) for times in ((begin, *(s.start for s in more)), (end, *(s.end for s in more))))
             )
             spans = waits.joined(TURN_NS).joined_over(IDLE_PART)
-            # The first arrival of data in each, and of the answers made after it the first that was back.
-            within = np.searchsorted(spans.start, begin[data], side="right") - 1
-            first = np.full(len(spans.start), NEVER)
-            np.minimum.at(first, within, arrival[data])
-            whole = earliest[np.searchsorted(made[order], first)] <= spans.end
+            whole, _ = answered_within(spans, begin[data], arrival[data], made, arrival[answer])
             return Spans(spans.start[whole], spans.end[whole])
 
         # A USB adapter takes packets slowly: the queue of its host is above the tap.

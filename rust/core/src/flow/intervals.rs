@@ -112,10 +112,7 @@ impl Timeline {
         piece.state = self.state_of(&piece);
         // The beginning of a long pause counted with the state before it.
         let begins = idle && !rests && self.open.last().is_some_and(|p| p.state != State::Idle);
-        match self.open.last_mut() {
-            Some(p) if p.goes_on(&piece, self.away) => p.merge(&piece),
-            _ => self.open.push(piece),
-        }
+        self.append(piece);
         if begins && since < piece.start {
             self.was(since, State::Idle, None);
         }
@@ -185,10 +182,15 @@ impl Timeline {
         }
         for mut p in std::mem::take(&mut self.open) {
             p.state = self.state_of(&p);
-            match self.open.last_mut() {
-                Some(before) if before.goes_on(&p, self.away) => before.merge(&p),
-                _ => self.open.push(p),
-            }
+            self.append(p);
+        }
+    }
+
+    /// The next piece, as more of the one before where it goes on.
+    fn append(&mut self, p: Piece) {
+        match self.open.last_mut() {
+            Some(before) if before.goes_on(&p, self.away) => before.merge(&p),
+            _ => self.open.push(p),
         }
     }
 
@@ -217,19 +219,15 @@ impl Timeline {
     fn rename(&mut self, since: i64, from: State, to: State) {
         let Some(first) = self.open.iter().find(|p| p.state == from && p.end > since) else { return };
         let after = self.counts_between(since, first.end);
-        let open = std::mem::take(&mut self.open);
-        let mut push = |p: Piece| match self.open.last_mut() {
-            Some(before) if before.goes_on(&p, self.away) => before.merge(&p),
-            _ => self.open.push(p),
-        };
-        for mut p in open {
+        for mut p in std::mem::take(&mut self.open) {
             if p.state == from && p.end > since {
                 if p.start < since {
-                    push(p.cut(since, &after));
+                    let before = p.cut(since, &after);
+                    self.append(before);
                 }
                 p.state = to;
             }
-            push(p);
+            self.append(p);
         }
     }
 
