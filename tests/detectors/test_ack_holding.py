@@ -60,10 +60,17 @@ def test_fires_and_measures_the_hold() -> None:
         pytest.param([400.0] * 15, id="made at one moment"),
         pytest.param([400.0, 500.0], id="two are no burst"),
         pytest.param([590.0], id="a delayed ACK"),
+        pytest.param([500.0, 505.0, 510.0], id="made over 9 ms or 11: a tick of doubt at each end"),
     ],
 )
 def test_no_finding_for_look_alikes(made_ms: list[float]) -> None:
     assert run(CODE, trace(segments=both(steady(), burst(*made_ms)))) == ([], [])
+
+
+def test_an_ack_that_takes_as_long_as_before_is_not_held() -> None:
+    # Two were held. The third came 3 ms after them, 2 ms late: it would have come after them anyway.
+    third = [ack(102, 603, 1 + 42 * MSS, tsval=5601)]
+    assert run(CODE, trace(segments=both(steady(), burst(500.0, 550.0) + third))) == ([], [])
 
 
 def test_without_timestamps_undecided() -> None:

@@ -88,7 +88,7 @@ class BurstSearch:
             held = self._held(stamps, i)
             tick = int(stamps.tick[i])
             spread = int(ticks_between(stamps.tsval[held[0]], stamps.tsval[held[-1]])) * tick
-            if self._is_held(len(held), spread, int(stamps.t[held[-1]] - stamps.t[held[0]])):
+            if self._is_held(len(held), spread - tick, int(stamps.t[held[-1]] - stamps.t[held[0]])):
                 until = int(held[-1])
                 hold = int(stamps.lateness_ns(np.array([i]), np.array([i - 1]))[0])
                 rows = [i - 1, *held]
@@ -122,7 +122,7 @@ class BurstSearch:
                 if NULL in left[:2]:
                     continue
                 late = np.where(left == NULL, 0, (t[part] - left) - (t[part[0]] - left[0]))
-                held = np.flatnonzero(late > 0)
+                held = np.flatnonzero(late > np.maximum(t[part] - t[start], 0))
                 took = int(t[part[held[-1]]] - t[start]) if len(held) else 0
                 spread = int(left[held[-1]] - left[1]) if len(held) else 0
                 if late[1] >= self.min_hold_ns and self._is_held(len(held), spread, took):
@@ -148,12 +148,12 @@ class BurstSearch:
         return np.asarray(i[(key[i + more] == key[i]) & (t[i + more] - t[i] <= self.burst_ns)])
 
     def _held(self, stamps: AckTimestamps, start: int) -> Array:
-        """Positions of the burst's ACKs that were made before it started."""
+        """Positions of the burst's ACKs that would have arrived before it started, had they taken no longer than the ACK before."""
         end = min(len(stamps.t), start + self.max_acks)
         outside = (stamps.t[start:end] > stamps.t[start] + self.burst_ns) | (stamps.key[start:end] != stamps.key[start])
         part = np.arange(start, start + int(np.argmax(np.append(outside, True))))
         late = stamps.lateness_ns(part, np.full(len(part), start - 1))
-        held = part[late - stamps.tick[start] > 0]
+        held = part[late - stamps.tick[start] > stamps.t[part] - stamps.t[start]]
         return held if len(held) else part[:1]
 
     def _without_timestamps(self, facts: Facts) -> tuple[Rows, Array]:

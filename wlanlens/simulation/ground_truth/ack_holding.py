@@ -63,7 +63,7 @@ def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> 
     made, came = made[order], came[order]
     tcp = facts.world.flows[side.flow].tcp
     confidence = 1.0 if tcp is not None and tcp.timestamps else MAY_BE_MISSED
-    for first, count in _bursts(made, came):
+    for first, count, spread_ns in _bursts(made, came):
         late_ns = _late(made, came, first)
         t, late_s = int(came[first]), late_ns / 1e9
         by_adapter = any(0 <= t - end < _BURST_NS for end in hold_ends_ns)
@@ -74,7 +74,8 @@ def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> 
         }
         sentence = "ACKs were held on the return path and arrived together."
         found = finding(facts, side, "ack_holding", t - late_ns, t, late_s, sentence, values)
-        yield replace(found, confidence=confidence if late_ns >= _LEAST_NS + _TICK_NS else MAY_BE_MISSED)
+        shows = late_ns >= _LEAST_NS + _TICK_NS and spread_ns >= _SPREAD_NS + _TICK_NS
+        yield replace(found, confidence=confidence if shows else MAY_BE_MISSED)
 
 
 def _late(made: Array, came: Array, i: int) -> int:
@@ -82,8 +83,8 @@ def _late(made: Array, came: Array, i: int) -> int:
     return int((came[i] - made[i]) - (came[i - 1] - made[i - 1]))
 
 
-def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int]]:
-    """First ACK of each burst after a hold, and the number of ACKs held."""
+def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int, int]]:
+    """First ACK of each burst after a hold, the number of ACKs held, and over what time they were made, ns."""
     after = -1
     for i in (np.flatnonzero(np.diff(came) >= _LEAST_NS) + 1).tolist():
         if i <= after or _late(made, came, i) < _LEAST_NS:
@@ -94,4 +95,4 @@ def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int]]:
         spread, took = int(made[kept[-1]] - made[i]), int(came[kept[-1]] - came[i])
         if len(kept) >= _ACKS and spread >= max(_SPREAD_NS, 2 * took):
             after = int(kept[-1])
-            yield i, len(kept)
+            yield i, len(kept), spread
