@@ -23,7 +23,7 @@ from wlanlens.detection.toolkit import (
     key_groups,
     moment,
     round_trip_samples,
-    silence_before_ns,
+    time_since_sample_ns,
 )
 from wlanlens.registry import detector
 
@@ -55,7 +55,7 @@ def overbuffering(
     *,
     min_delay_ms: float = 200.0,
     min_share_percent: float = 10.0,
-    min_correlation_ratio: float = 0.5,
+    min_correlation_ratio: float = 0.4,
     min_samples_count: int = 8,
     max_samples: int = 20_000,
     min_flow_bytes: int = 64 * 1024,
@@ -87,8 +87,8 @@ def overbuffering(
     queue times out spuriously, and speech is unusable.
     `min_share_percent`: of the flow's lifetime, so that one burst does not count.
     `min_correlation_ratio`: of round-trip time and the flow's bytes in flight when the segment was sent, so that the
-    delay is its own; 0.5 is far above chance for dozens of samples.
-    `min_samples_count`: with fewer, a correlation of 0.5 is no surprise by chance.
+    delay is its own; 0.4 is far above chance for dozens of samples, and retries and the ACKs' path blur what the queue alone shows.
+    `min_samples_count`: with fewer, such a correlation is no surprise by chance.
     `max_samples`: evenly spread for the correlation, enough for three digits.
     `min_flow_bytes`: a smaller flow is no more than a first window.
     `max_silence_share`, `max_ack_delay_ms`: a queue delivers what is ahead meanwhile. An ACK after a silence of more of its delay was
@@ -135,10 +135,11 @@ def overbuffering(
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
     delay = rtt - empty_path_ns(facts, samples, first, length)
-    silent = silence_before_ns(samples, first)
+    since = time_since_sample_ns(samples, first)
+    silent = facts.cached(Acks).silence_before_ns(samples.key, samples["t_ns"])
     delayed = (silent > max_silence_share * delay) & (silent <= max_ack_delay_ms * 1e6)
     queued = (delay >= int(min_delay_ms * 1e6)) & ~delayed & _beside(delay >= int(min_delay_ms * 0.5e6), samples.key)
-    counted_ns = np.where(queued, np.clip(silent, 0, rtt), 0)
+    counted_ns = np.where(queued, np.clip(since, 0, rtt), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
     found: list[_Case] = []

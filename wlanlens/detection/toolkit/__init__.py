@@ -10,7 +10,7 @@ NumPy vectors:
     - `Acks`: what had been acknowledged, by packet, by byte and by time.
     - `AckTimestamps`: when each ACK was made, by its own timestamp.
     - `Losses`: lost copies of data, grouped in loss episodes.
-    - `round_trip_samples`, `silence_before_ns`, `min_data_rtt_ns` and `empty_path_ns`: round trips of data.
+    - `round_trip_samples`, `time_since_sample_ns`, `min_data_rtt_ns` and `empty_path_ns`: round trips of data.
     - `TimeoutRuns`: timer expiries without an ACK of new data between them.
     - `PacketPaths`, `downlink_keys` and `HoldingPoints` (several captures): where each packet passed, and who held it.
     - `Air` (802.11 captures): frames, exchanges and transmissions, by station pair. `Air.finding` makes a finding about a
@@ -73,7 +73,7 @@ from wlanlens.detection.toolkit.round_trips import (
     is_on_ack_path,
     min_data_rtt_ns,
     round_trip_samples,
-    silence_before_ns,
+    time_since_sample_ns,
 )
 from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit
@@ -230,13 +230,13 @@ __all__ = [
     "sent_up_to",
     "several_acks",
     "severity",
-    "silence_before_ns",
     "sniffer_doubt",
     "stands_out",
     "steadier_in_time",
     "third_dupacks",
     "ticks_between",
     "ties_of_dcf",
+    "time_since_sample_ns",
     "times",
     "transmission_us",
     "transmitter_of",

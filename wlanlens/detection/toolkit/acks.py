@@ -58,6 +58,12 @@ class Acks:
         at = by_t.last_until("t_ns", keys, t_ns)
         return np.where(at >= 0, by_t["ack"][np.maximum(at, 0)], 1) if len(by_t) else np.ones(len(keys), np.int64)
 
+    def silence_before_ns(self, keys: Array, t_ns: Array) -> Array:
+        """Time since the last ACK before each time; `NULL` for none."""
+        by_t = self._by_t
+        at = by_t.last_until("t_ns", keys, t_ns - 1)
+        return np.where(at >= 0, t_ns - by_t["t_ns"][np.maximum(at, 0)], NULL) if len(by_t) else np.full(len(keys), NULL)
+
     @cached_property
     def _by_t(self) -> Rows:
         """The ACKs by key of the data and time."""

@@ -37,7 +37,7 @@ def round_trip_samples(facts: Facts) -> Rows:
     return samples.take(~retransmitted.any_between("rel_seq", samples.key, before, samples["rel_ack"] - 1))
 
 
-def silence_before_ns(samples: Rows, first: Array) -> Array:
+def time_since_sample_ns(samples: Rows, first: Array) -> Array:
     """Time since the sample before each, ns; its round trip for the `first` one of each key."""
     since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
     since[first] = samples["rtt_ns"][first]
