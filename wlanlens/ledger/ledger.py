@@ -13,6 +13,7 @@ from wlanlens.ledger import classify, link_layer
 from wlanlens.ledger.air_alone import AirAlone
 from wlanlens.ledger.full_links import cut_where_full
 from wlanlens.ledger.line import Line
+from wlanlens.ledger.openings import from_first_packet
 from wlanlens.ledger.receiver_delays import ReceiverDelays
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
@@ -145,6 +146,7 @@ def from_intervals(
     _check(flow, start, end, same)
     origin = np.arange(len(who))
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
+        start = from_first_packet(below["links"], flow, np.concatenate(([True], ~same)), start, category)
         delays = ReceiverDelays(below["links"])
         idle = category == CATEGORIES.index("application")
         delays.leave_out_idle(flow[idle], back[idle], start[idle], end[idle])

@@ -192,15 +192,15 @@ def last_packets_ns(trace: Trace) -> dict[str, int]:
 def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
     """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender.
 
-    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all. It does not
-    show how long the first packet of its own host waited in that host's queue above the tap.
+    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all. None shows
+    how long the first packet waited in the queue of its host, above where a tap is: it counts as sent when it left that.
     """
     if not taps:
         return {}
     t_end = integers(facts.packets.column("t_end_ns"))
     arrived = coded(facts.packets.column("fate"), ("delivered",)) == 0
     tapped = integers(facts.packets.column("t_tap_ns"), -1)
-    made = integers(facts.packets.column("t_made_ns"))
+    left = np.where(tapped >= 0, tapped, integers(facts.packets.column("t_made_ns")))
     back = coded(facts.packets.column("direction"), ("a2b", "b2a")) == 1
     flow = integers(facts.packets.column("flow"))
     out: dict[str, int] = {}
@@ -215,8 +215,7 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
                 where = place(facts, taps, subject)
                 seen_here = (where in ("sender", "together") and mine) or (where == "receiver" and not mine)
                 if seen[at] < _NEVER and seen_here:
-                    own = back[at] == at_server and where != "receiver"
-                    out[subject] = int(seen[at] if own else made[at])
+                    out[subject] = int(left[at])
     return out
 
 

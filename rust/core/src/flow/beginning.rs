@@ -184,8 +184,9 @@ impl Connection {
             let unknown = silent && opened.is_none() && repeated.is_none();
             let state = if unknown { State::Undecided } else { State::Handshake };
             timeline.pass(piece(opened.map_or(done, |o| o.0), state));
-            // The answer to the first of several SYNs says nothing of the time since the last.
-            if at_tap && !reverse && (timers.is_none() || !self.handshake.first_answered) {
+            // The answer to the first of many SYNs was late: otherwise each had an answer, and all of those were lost.
+            let few = timers.is_none_or(|(first, last)| first == last);
+            if at_tap && !reverse && (few || !self.handshake.first_answered) {
                 timeline.doubt_answer();
             }
             if let Some((_, end, state)) = opened {

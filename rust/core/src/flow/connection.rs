@@ -401,7 +401,7 @@ impl Connection {
                 }
                 timeline.pass(piece(state, timeout, peer, o.acked, o.rtt.filter(|_| peer.view.is_none())));
                 peer.doubt_late_ack(t, &mut timeline);
-                timeline.settle_answer(o.rtt, 0);
+                o.rtt.into_iter().for_each(|rtt| timeline.settle_answer(rtt, 0));
                 peer.settle_kept_back(t, o, &mut timeline);
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);
@@ -491,7 +491,7 @@ impl Connection {
             if let Some(mut timeline) = sender.timeline.take() {
                 sender.end_in_queue(now, &mut timeline);
                 sender.end_view(now, &mut timeline);
-                let least = Some(sender.pair_least).filter(|least| *least < i64::MAX);
+                let least = if sender.pair_least < i64::MAX { sender.pair_least } else { 0 };
                 timeline.settle_answer(least, sender.outstanding_ns(t));
                 timeline.finish(out.intervals, self.id, reverse);
             }

@@ -304,15 +304,20 @@ impl Timeline {
         self.late_answer = answer.is_some_and(|p| p.end - p.start >= SYN_TIMERS_S[0] * SECOND_NS);
     }
 
-    /// The first round trip of data, once it is known. A SYN is answered at once: an answer that is late by a timer, and by no more than
-    /// this round trip besides, was sent by the timer of the peer, whose first copies were lost. `trip`: as long as one takes now, at least.
-    pub fn settle_answer(&mut self, rtt: Option<i64>, trip: i64) {
-        let Some(rtt) = rtt.filter(|_| std::mem::take(&mut self.late_answer)) else { return };
+    /// The first round trip of data, once it is known; 0 if none ever is. A SYN is answered at once: an answer that is late by a timer, and
+    /// by no more than this round trip besides, was sent by the timer of the peer, whose first copies were lost. `trip`: as long as one takes
+    /// now, at least.
+    pub fn settle_answer(&mut self, rtt: i64, trip: i64) {
+        if !std::mem::take(&mut self.late_answer) {
+            return;
+        }
         let Some(i) = self.open.iter().position(|p| p.state == State::Handshake) else { return };
         let p = self.open[i];
         let after = |timer: i64| p.end - p.start - timer;
         let by_timer = |timer: &i64| (0..=rtt + rtt / 4 + timer / TIMER_PART).contains(&after(*timer));
-        let Some(timer) = SYN_TIMERS_S.map(|s| s * SECOND_NS).into_iter().rfind(by_timer) else { return };
+        // Without a round trip it is a chance that grows with the timer, whose lateness does.
+        let known = &SYN_TIMERS_S[..if rtt > 0 { SYN_TIMERS_S.len() } else { 2 }];
+        let Some(timer) = known.iter().map(|s| s * SECOND_NS).rfind(by_timer) else { return };
         if rtt.max(trip) * 2 > p.end - p.start {
             return;
         }

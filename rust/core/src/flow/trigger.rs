@@ -65,6 +65,7 @@ impl SenderState {
         let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
+            _ if self.near_sender && self.was_in_queue(s, o, &v) => Causes::REPORT,
             _ if self.is_seen_at_once() && self.tally.lost_before_tap == 0 => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
@@ -193,9 +194,6 @@ impl SenderState {
     /// Near the sender an ACK that passed has arrived, and the sender reacts to it at once. So the state of the sender is known, and what
     /// remains is whether an ACK or a timer sent the segment.
     fn causes_near(&mut self, s: &Sent, o: &SentOutcome, v: &Seen) -> Causes {
-        if v.told && v.head && v.copies == 1 && self.was_in_queue(s) {
-            return Causes::REPORT;
-        }
         let calm = self.is_calm();
         let behind = o.acked_before && calm;
         // What the state of the sender lets it repeat.
@@ -297,13 +295,16 @@ impl SenderState {
     }
 
     /// Since the third duplicate ACK more new data passed, without a pause, than duplicate ACKs call for (RFC 6582 section 3.2): it had been
-    /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for. A sender that waits for
-    /// its timer pauses for most of that time.
-    fn was_in_queue(&self, s: &Sent) -> bool {
-        let called = i64::from(self.dupacks.max(self.unspent_dupacks)) * self.mss();
+    /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for. That queue shows too where
+    /// it lost the segment, and on duplicate ACKs alone a sender that waits for its timer sends two (RFC 3042). It pauses for most of that time.
+    pub fn was_in_queue(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> bool {
+        // Timestamps show which ACKs a sender had read.
+        let called = if o.lost_before_tap && self.own_stamps.is_none() { 2 } else { i64::from(self.dupacks.max(self.unspent_dupacks)) };
         let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
-        self.repair_asked().is_some()
-            && self.end - self.third_dupack_end > called
+        let first = v.told && v.head && v.copies <= 1;
+        first
+            && self.repair_asked().is_some()
+            && self.end - self.third_dupack_end > called * self.mss()
             && self.len_before == self.segment
             && silent <= (s.t - self.third_dupack) / 8
     }

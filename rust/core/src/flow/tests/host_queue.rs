@@ -259,3 +259,24 @@ fn ids_without_a_gap_show_a_pause_after_the_first_segment() {
     s.ack(660.1, 2);
     assert_eq!(s.run().time_in("idle") / MS, 600);
 }
+
+#[test]
+fn a_repair_of_what_the_hosts_queue_lost_waits_behind_other_data() {
+    // Segment 4 never passes, but what was sent after it does, one for each duplicate ACK; a sender that waits for its timer sends two.
+    for (more, trigger) in [(60, "fast"), (2, "rto")] {
+        let mut s = Script::new(false);
+        s.flight(30.0, 0..4);
+        s.ack(50.0, 4);
+        s.flight(51.0, 5..8);
+        for k in 0..60 {
+            let t = 60.0 + 5.0 * f64::from(k);
+            s.ack(t, 4);
+            if k < more {
+                s.data(t + 0.1, 8 + k);
+            }
+        }
+        s.data(361.0, 4);
+        s.ack(390.0, 8 + more);
+        assert_eq!(s.run().resends()[0].0, trigger, "{more}");
+    }
+}

@@ -114,21 +114,39 @@ fn a_sender_whose_syn_was_lost_begins_with_one_segment() {
 
 #[test]
 fn the_answer_to_the_first_syn_was_not_sent_by_a_timer() {
-    // It comes 1 s after the second SYN, and echoes one of them.
+    // It comes 1 s after the third SYN, and echoes one of them.
     let timers = |echo| {
         let mut s = Script::new(false);
         s.packets.clear();
-        for (ms, stamp) in [(0.0, 1), (1000.0, 1001)] {
+        for (ms, stamp) in [(0.0, 1), (1000.0, 1001), (3000.0, 3001)] {
             s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1000));
             s.stamp(stamp, 0);
         }
-        s.push(2020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.push(4020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
         s.stamp(7, echo);
-        s.data(2020.1, 0);
-        s.ack(2040.1, 1);
+        s.data(4020.1, 0);
+        s.ack(4040.1, 1);
         let t = s.run();
         (t.time_in("rto_wait") + t.time_in("backoff_wait")) / MS
     };
-    assert_eq!(timers(1001), 2000);
-    assert_eq!(timers(1), 1000);
+    assert_eq!(timers(3001), 4000);
+    assert_eq!(timers(1), 3000);
+}
+
+#[test]
+fn an_answer_as_late_as_a_timer_is_a_timers_also_where_no_round_trip_is_known() {
+    // The capture ends before the first data is answered.
+    let timers = |late| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        for ms in [0.0, 1000.0] {
+            s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1000));
+        }
+        s.push(1000.0 + late, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1000));
+        s.data(1000.1 + late, 0);
+        let t = s.run();
+        (t.time_in("rto_wait") + t.time_in("backoff_wait")) / MS
+    };
+    assert_eq!(timers(1004.0), 2000);
+    assert_eq!(timers(1040.0), 1000);
 }

@@ -56,6 +56,10 @@ impl Canvas {
     }
 }
 
+fn is_probe(p: &PacketRow) -> bool {
+    p.span > 0 && TRIGGERS.get(p.trigger as usize) == Some(&"tail_loss_probe")
+}
+
 impl Direction<'_> {
     /// Intervals without a gap, in order.
     pub fn ledger(&self) -> Vec<Row> {
@@ -149,14 +153,15 @@ impl Direction<'_> {
         Spans::of(from.zip(to).filter(|(w, _)| which(w.1)).map(|(w, to)| (w.0, to.min(end))).collect())
     }
 
-    /// The handshake, without the time to the expiries of a SYN's timer at either end. The peer's count only up to the packet that
-    /// ended this end's handshake: later ones delayed nothing here.
+    /// The handshake, without the time to the expiries of a timer at either end, of a SYN or, at the peer, of data: what ends this end's
+    /// handshake may be its copy, or a probe. The peer's count only up to that packet: later ones delayed nothing here.
     fn handshake(&self, canvas: &mut Canvas, whole: &Spans) {
         let Some((&(start, _), &(_, end))) = whole.0.first().zip(whole.0.last()) else { return };
         let came = self.rows(self.back).filter(|p| p.fate == PacketFate::Delivered && p.ended == end).map(|p| p.made);
         let last_of_peer = came.min().unwrap_or(end);
         let own = self.timeouts.iter().map(|t| t.0).filter(|t| *t <= end);
-        let peers = self.peer_timeouts.iter().map(|t| t.0).filter(|t| *t <= last_of_peer);
+        let probes = self.rows(self.back).filter(|p| is_probe(p)).map(|p| p.made);
+        let peers = self.peer_timeouts.iter().map(|t| t.0).chain(probes).filter(|t| *t <= last_of_peer);
         let mut expiries: Vec<Ns> = own.chain(peers).collect();
         expiries.sort_unstable();
         if let Some((first, last)) = expiries.first().zip(expiries.last()) {
@@ -183,10 +188,8 @@ impl Direction<'_> {
         let last_sent = |t: Ns| data[..data.partition_point(|made| *made < t)].last().copied();
         let expiries: Vec<(Ns, u64)> = self.timeouts.iter().copied().filter(|e| !self.in_host(*e)).collect();
         let (mut waits, mut backoffs) = (Vec::new(), Vec::new());
-        let probe = TRIGGERS.iter().position(|name| *name == "tail_loss_probe").map_or(-1, |i| i as i8);
         // Linux sends no probe either for data in the queue of its host (`tcp_send_loss_probe`).
-        let probes =
-            self.rows(self.sent).filter(|p| p.trigger == probe && p.span > 0 && !self.in_host((p.made, p.seq)));
+        let probes = self.rows(self.sent).filter(|p| is_probe(p) && !self.in_host((p.made, p.seq)));
         for p in probes {
             waits.extend(last_sent(p.made).map(|from| (from, p.made)));
         }
