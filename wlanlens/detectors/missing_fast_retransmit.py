@@ -162,7 +162,9 @@ def missing_fast_retransmit(
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
-    unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], until[missing])
+    # What no queue passes up to the end was in none, but for one that is never empty.
+    passed = np.where(sent == NULL, facts.last_packet_ns(third.key), until)
+    unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], passed[missing])
     missing &= ~unseen
     wrong = missing & (reason == "") & ((sent == NULL) | late)
     for which, why in zip((away, cut, unseen), _UNDECIDED, strict=True):
