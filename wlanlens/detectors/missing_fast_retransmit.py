@@ -77,8 +77,8 @@ def missing_fast_retransmit(
 
     Why it happens
     --------------
-    Right: after a timeout a NewReno sender ignores duplicate ACKs up to its recovery point, because its own retransmissions
-    of data that had arrived cause them; a Linux sender counts SACKed segments, and a receiver without DSACK reports
+    Right: after a timeout a NewReno sender ignores duplicate ACKs up to its recovery point, as its own retransmissions
+    of arrived data cause them; a Linux sender counts SACKed segments, and a receiver without DSACK reports
     none. Wrong: a congestion control or a middlebox loses duplicate ACKs between the tap and TCP.
 
     How it decides
@@ -98,7 +98,7 @@ def missing_fast_retransmit(
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission;
-    `few_above`: with SACK, fewer than three segments had been sent above the missing one (RFC 6675 section 4);
+    `few_above`: with SACK, fewer than three segments were above the missing one (RFC 6675 section 4);
     `reordering`: the fast retransmit before was spurious, or answered a later duplicate ACK than the third (Linux waits for more).
     Without a reason it was wrong.
 
@@ -162,7 +162,7 @@ def missing_fast_retransmit(
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
-    # What no queue passes up to the end was in none, but for one that is never empty.
+    # A queue that empties passes what was in it.
     passed = np.where(sent == NULL, facts.last_packet_ns(third.key), until)
     unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], passed[missing])
     missing &= ~unseen

@@ -85,23 +85,23 @@ def overbuffering(
     already. A sample counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
     `min_delay_ms`: queueing delay above 200 ms, the shortest retransmission timeout in use: a flow that starts in this
     queue times out spuriously, and speech is unusable.
-    `min_share_percent`: of the flow's lifetime, so that one burst does not count.
-    `min_correlation_ratio`: of round-trip time and the flow's bytes in flight when the segment was sent, so that the
-    delay is its own; 0.4 is far above chance for dozens of samples, and retries and the ACKs' path blur what the queue alone shows.
-    `min_samples_count`: with fewer, such a correlation is no surprise by chance.
-    `max_samples`: evenly spread for the correlation, enough for three digits.
-    `min_flow_bytes`: a smaller flow is no more than a first window.
-    `max_silence_share`, `max_ack_delay_ms`: a queue delivers what is ahead meanwhile. An ACK after a silence of more of its delay was
-    kept by a receiver's timer, which is no longer (RFC 1122 section 4.2.3.2).
+    `min_share_percent`: of the lifetime: one burst does not count.
+    `min_correlation_ratio`: of round-trip time and bytes in flight when the segment was sent, so that the
+    delay is its own; 0.4 is far above chance for dozens of samples, though retries and the ACKs' path blur it.
+    `min_samples_count`: with fewer, such a correlation is no surprise.
+    `max_samples`: for the correlation, enough for three digits.
+    `min_flow_bytes`: less is no more than a first window.
+    `max_silence_share`, `max_ack_delay_ms`: a queue delivers what is ahead meanwhile. An ACK after a longer silence was kept by a
+    receiver's timer, which is no longer (RFC 1122 section 4.2.3.2).
     `min_timestamps_count`, `tick_error_share`: the receiver's timestamps show on which direction the delay arose where there are
     this many and one tick in use fits: by it no ACK is on its path for longer than the round trip was above its least, but for
     this share of the usual delay.
 
     What fools it
     -------------
-    A long path has a long minimum round trip; with a queue filled by others, or held ACKs, the delay does not follow the
-    flight: no finding. A tap at the receiver sees no queue: undecided. So is a delay that the receiver's timestamps show
-    on the ACKs' path; without timestamps the two directions look alike.
+    A long path has a long minimum round trip; with others' queue, or held ACKs, the delay does not follow the flight: no
+    finding. A tap at the receiver sees no queue: undecided. So is a delay that the receiver's timestamps show on the ACKs'
+    path; without them the two directions look alike.
 
     References
     ----------
@@ -122,7 +122,7 @@ def overbuffering(
     if facts.largest("segments", "rtt_ns") < min_delay_ms * 1e6:
         return
     samples = facts.cached(round_trip_samples)
-    # A window of a long capture has no rows of its flows: ACKs show how much was sent, and the tap is unknown.
+    # A window of a long capture has no rows of its flows: ACKs show how much was sent.
     first, length = key_groups(samples.key)
     if not len(first):
         return

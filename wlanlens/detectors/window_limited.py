@@ -87,16 +87,16 @@ def window_limited(
     How it decides
     --------------
     From the states `zero_window` and `window_limited` of `intervals`, and `delayed_ack` where the window had no room for the
-    second segment. `window_limited` leaves out time in which the window keeps the path full (`full_path`): a larger window
-    would only lengthen the queue. Where the ACKs come with pauses in such time, it is undecided: a link may be idle meanwhile.
+    second segment. `window_limited` leaves out time in which the window keeps the path full: a larger one would only
+    lengthen the queue. Where the ACKs come with pauses in such time, it is undecided: a link may be idle meanwhile.
     So is time in which a queue fills again after a pause: a flow has more time on a full path than limited by the window.
     After a loss the halved congestion window may equal the receiver's (a sender limited by its receiver has grown it to twice
     that). It grows by one segment a round trip (RFC 5681 section 3.1); until all of that window is acknowledged, time does not
     count either, and where most of it is such time, undecided. A sender that sees by timestamps that its fast recovery was spurious
     restores its window (RFC 4015). Nor does time before the first ACK of data: the initial window may be as large.
-    `min_share_percent` and `min_time_ms`: less of the flow's lifetime is the last window of a transfer or a normal delay; 50 ms
-    is the shortest delayed ACK with its round trip.
-    `edge_share`: stretches at either end with less than this share of the time are bursts apart: a finding is without them.
+    `min_share_percent` and `min_time_ms`: less of the lifetime is a transfer's last window or a normal delay; 50 ms is the
+    shortest delayed ACK with its round trip.
+    `edge_share`: stretches at either end with less than this share of the time are bursts apart and left out.
     A receiver's window below two segments always limits: a congestion window is never below one.
     `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
     `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer

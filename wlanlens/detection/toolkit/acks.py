@@ -62,7 +62,9 @@ class Acks:
         """Time since the last ACK before each time; `NULL` for none."""
         by_t = self._by_t
         at = by_t.last_until("t_ns", keys, t_ns - 1)
-        return np.where(at >= 0, t_ns - by_t["t_ns"][np.maximum(at, 0)], NULL) if len(by_t) else np.full(len(keys), NULL)
+        return (
+            np.where(at >= 0, t_ns - by_t["t_ns"][np.maximum(at, 0)], NULL) if len(by_t) else np.full(len(keys), NULL)
+        )
 
     @cached_property
     def _by_t(self) -> Rows:
