@@ -88,7 +88,7 @@ def missing_fast_retransmit(
     retransmissions after the duplicate ACKs answer none, and after a timeout only the timer
     retransmits the left edge so late; it is not wrong to leave the byte to a timer that expires no later. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
-    `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers the reordering window of RACK (RFC 8985),
+    `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers RACK's reordering window (RFC 8985),
     20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
     `after_timeout`: the ACK is not above what had been sent at an earlier expiry;
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
@@ -105,8 +105,7 @@ def missing_fast_retransmit(
     What fools it
     -------------
     A retransmission that may be under way, sent after the segment that the first ACK answers, is the answer, also if it is lost: that
-    shows only later. Window updates and keep-alives
-    repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
+    shows only later. Window updates and keep-alives repeat an ACK number and are no duplicate ACKs. A tap that misses packets may miss the
     retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
     are answered with ACKs of byte 1, which ask for nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
@@ -162,7 +161,7 @@ def missing_fast_retransmit(
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
-    # A queue that empties passes what was in it.
+    # A queue that empties has passed it.
     passed = np.where(sent == NULL, facts.last_packet_ns(third.key), until)
     unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], passed[missing])
     missing &= ~unseen

@@ -299,7 +299,11 @@ impl SenderState {
     /// it lost the segment, and on duplicate ACKs alone a sender that waits for its timer sends two (RFC 3042). It pauses for most of that time.
     pub fn was_in_queue(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> bool {
         // Timestamps show which ACKs a sender had read.
-        let called = if o.lost_before_tap && self.own_stamps.is_none() { 2 } else { i64::from(self.dupacks.max(self.unspent_dupacks)) };
+        let called = if o.lost_before_tap && self.own_stamps.is_none() {
+            2
+        } else {
+            i64::from(self.dupacks.max(self.unspent_dupacks))
+        };
         let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
         let first = v.told && v.head && v.copies <= 1;
         first

@@ -129,13 +129,16 @@ impl Direction<'_> {
         acks
     }
 
-    /// From the connection's first packet to the last one that came back to this end; to the last one at this end or its tap if
+    /// From the connection's first packet to the last one with news that came back to this end; to the last one at this end or its tap if
     /// something is outstanding then or is sent later, and to the ACK of everything, FIN included.
     fn life(&self) -> Option<(Ns, Ns)> {
         let first = |which| self.rows(which).next().map(|p| p.made);
         let start = [first(self.sent), first(self.back)].into_iter().flatten().min()?;
         let sent = self.rows(self.sent).map(|p| p.tapped.map_or(p.made, |t| t.max(p.made))).max();
-        let came = self.rows(self.back).filter(|p| p.fate == PacketFate::Delivered).map(|p| p.ended).max();
+        let arrived = || self.rows(self.back).filter(|p| p.fate == PacketFate::Delivered);
+        // A late ACK of what is acknowledged already is no part of it.
+        let most = arrived().map(|p| p.ack).max();
+        let came = arrived().filter(|p| p.span > 0 || Some(p.ack) == most).map(|p| p.ended).max();
         let then = came.and_then(|t| self.waits[..self.waits.partition_point(|w| w.0 <= t)].last());
         let end = match then {
             Some((t, Wait::Closed)) => Some(*t),
