@@ -57,6 +57,12 @@ def judged(number: int, folder: Path) -> WorldScore:
         # Data that echoes an older ACK waits behind a probe that repeats acknowledged bytes. Probes wait in the host's queue to the end.
         (364220, 0.42),
         (364111, 0.17),
+        # A SYN+ACK as late as a timer where no round trip is known, and of 891 connections; repairs in the queue of a host that had lost what
+        # they repeat.
+        (371108, 0.01),
+        (371273, 0.05),
+        (371251, 0.01),
+        (371014, 0.01),
         # Recoveries that are undone on a path that reorders, by Eifel; and some that go on.
         (363076, 0.03),
         (362147, 0.20),
@@ -103,6 +109,10 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
         # RTS that nobody answered are attempts.
         (369297, 0.05),
         (369044, 0.05),
+        # Connections begin at the other host; a late ACK ends none.
+        (371220, 0.04),
+        (371048, 0.04),
+        (370213, 0.05),
     ],
 )
 def test_variation_of_all_captures_together(world: int, most: float, tmp_path: Path) -> None:
