@@ -357,8 +357,10 @@ impl SenderState {
             && self.head_gap.is_some_and(|gap| gap > 0 && silent > gap / 4 * 7 && silent < gap.saturating_mul(5) / 2)
     }
 
-    /// RFC 8985 section 7: a probe is the last segment, sent by a timer without any sign of loss, after its least time; one at a time.
+    /// RFC 8985 section 7: a probe is the last segment, sent by a timer without any sign of loss, after its least time; one at a time. Data and
+    /// ACKs of new data start its timer, others not.
     fn may_be_probe(&self, s: &Sent, v: &Seen) -> bool {
+        let started = self.last_send.max(self.last_advance).max(self.sack_restart);
         s.sack_ok
             && s.end == self.end
             && !v.clocked
@@ -367,7 +369,7 @@ impl SenderState {
             && !(v.head && self.no_probes)
             && self.probe.is_none()
             && self.phase == Phase::Open
-            && v.silent >= self.least_probe()
+            && started.is_some_and(|at| s.t - at >= self.least_probe())
     }
 
     /// Keep a probe until the next expiry or ACK shows whether it was one.

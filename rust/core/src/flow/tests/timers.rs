@@ -221,3 +221,17 @@ fn a_sniffer_that_hears_no_ack_for_longer_than_a_timer_leaves_open_what_the_send
     assert_eq!(undecided(false), 0);
     assert!((550..=650).contains(&undecided(true)), "{}", undecided(true));
 }
+
+#[test]
+fn an_ack_of_what_came_twice_does_not_start_the_timer_of_a_probe_again() {
+    let mut s = Script::new(true);
+    s.data(30.0, 0);
+    s.ack(330.0, 1);
+    s.data(330.1, 1);
+    s.data(330.2, 2);
+    // Segment 0 had come twice. Two round trips after the last data a probe repeats that, not what a timer would.
+    s.sack(900.0, 1, 0, 1);
+    s.data(935.0, 2);
+    s.ack(1300.0, 3);
+    assert_eq!(s.run().resends()[0].0, "tail_loss_probe");
+}
