@@ -66,6 +66,10 @@ class LinkLayer:
             if column.null_count < len(column):
                 for name, extreme, none in (("first", np.minimum, NEVER), ("latest", np.maximum, NONE)):
                     extreme(self._links[name], integers(column, none), out=self._links[name])
+        #: Whether a capture saw it before it was on the air.
+        self._links["tapped"] = (
+            links.column("sender_t_ns").is_valid().to_numpy() & links.column("receiver_t_ns").is_valid().to_numpy()
+        )
         of_tcp = self._links["flow"] != NONE
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
@@ -73,11 +77,13 @@ class LinkLayer:
         self._urbs = rows_of(self._urbs, self._urbs["ip_packet"] != NONE)
         order = np.argsort(narrow(self._links["flow"]), kind="stable")
         self._links = rows_of(self._links, order)
+        # Clocks of captures differ by more than a short frame takes.
+        self._links["tapped"] |= self._links["air_begin"] > self._links["first"]
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
         self._urbs = rows_of(self._urbs, order)
         self._links["on_air"] = self._on_air()
         # What each host sent, in order.
-        sent = rows_of(self._links, self._links["air_begin"] > self._links["first"])
+        sent = rows_of(self._links, self._links["tapped"])
         order = np.lexsort((sent["first"], sent["source"]))
         self._sent = {name: sent[name][order] for name in ("source", "first")}
 
@@ -157,7 +163,7 @@ class LinkLayer:
         """Whether the sniffer missed few packets of a connection that arrived, and few passed no tap before the air: they show when it was not full."""
         rows = part(self._links, flow)
         heard = rows["air_t_ns"] != NONE
-        missed = np.where(heard, rows["first"] >= rows["air_begin"], rows["latest"] > rows["first"])
+        missed = np.where(heard, ~rows["tapped"], rows["latest"] > rows["first"])
         return bool(heard.any() and missed.sum() * MISSED_PART <= len(missed))
 
     def full(self, flow: int, back: int) -> FullTimes | None:
@@ -197,7 +203,7 @@ class LinkLayer:
         order = np.argsort(begin, kind="stable")
         b, reach = begin[order][1:], np.maximum.accumulate(links["air_end"][order])[:-1]
         idle = self.busy.outside(reach, b)
-        hidden = (links["first"] >= links["air_begin"])[order][1:]
+        hidden = ~links["tapped"][order][1:]
         begin[order[1:]] = np.where(hidden & (idle <= ACCESS_NS), np.minimum(b, reach), b)
         return begin
 
@@ -227,7 +233,7 @@ class LinkLayer:
         rows = rows_of(links, links["first"] < NEVER)
         heard = rows["air_t_ns"] != NONE
         # What has not been on the air to the end of the captures is in the queue of its station.
-        sent = (heard & (rows["first"] < rows["air_begin"]) | self._left(rows)) & (rows["payload_bytes"] > 0)
+        sent = (heard & rows["tapped"] | self._left(rows)) & (rows["payload_bytes"] > 0)
         arrived = heard & (rows["latest"] > np.maximum(rows["air_t_ns"], rows["air_last_ns"]))
         begin, end = [], []
         for back in (0, 1):
@@ -247,7 +253,7 @@ class LinkLayer:
         """
         begin, end = [], []
         for back in (0, 1):
-            own = (links["back"] == back) & (links["air_begin"] > links["first"]) & (links["payload_bytes"] == 0)
+            own = (links["back"] == back) & links["tapped"] & (links["payload_bytes"] == 0)
             came = (links["back"] != back) & (links["air_begin"] < links["latest"]) & (links["payload_bytes"] > 0)
             mine = np.flatnonzero(own | came)
             t = np.where(own, links["first"], links["latest"])[mine]

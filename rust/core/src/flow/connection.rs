@@ -491,8 +491,7 @@ impl Connection {
             if let Some(mut timeline) = sender.timeline.take() {
                 sender.end_in_queue(now, &mut timeline);
                 sender.end_view(now, &mut timeline);
-                let least = if sender.pair_least < i64::MAX { sender.pair_least } else { 0 };
-                timeline.settle_answer(least, sender.outstanding_ns(t));
+                timeline.settle_answer(sender.least_of_others(), sender.outstanding_ns(t));
                 timeline.finish(out.intervals, self.id, reverse);
             }
         }

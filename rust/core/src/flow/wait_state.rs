@@ -313,6 +313,16 @@ impl SenderState {
         }
     }
 
+    /// The least round trip of other connections between the two hosts, if it is shorter than any of this one's; 0 for none.
+    pub fn least_of_others(&self) -> i64 {
+        let own = self.measured_least().unwrap_or(i64::MAX);
+        if self.pair_least < own {
+            self.pair_least
+        } else {
+            0
+        }
+    }
+
     /// A sniffer hears no ACK for so long that the sender's timer may have expired, whatever stations repeat meanwhile: a link whose rate
     /// has fallen delivers a segment for each ACK in that time, and a queue takes no longer than it took lately.
     fn hears_nothing(&self, t: i64) -> bool {
