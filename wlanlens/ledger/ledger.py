@@ -146,7 +146,9 @@ def from_intervals(
     _check(flow, start, end, same)
     origin = np.arange(len(who))
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
-        start = from_first_packet(below["links"], flow, np.concatenate(([True], ~same)), start, category)
+        row, start, end, category = from_first_packet(below["links"], flow, back, start, end, category)
+        who, flow, back, origin = who[row], flow[row], back[row], origin[row]
+        limited, limits = limited[row], limits[row]
         delays = ReceiverDelays(below["links"])
         idle = category == CATEGORIES.index("application")
         delays.leave_out_idle(flow[idle], back[idle], start[idle], end[idle])

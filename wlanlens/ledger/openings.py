@@ -13,25 +13,60 @@ from wlanlens.tables.columns import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What a direction waits for while its connection opens: at the end that answers, from the time at which the SYN is sent.
-OPENING = ("handshake", "rto_wait")
+HANDSHAKE, RTO_WAIT, RTO_BACKOFF = (CATEGORIES.index(name) for name in ("handshake", "rto_wait", "rto_backoff"))
+
+#: A timer of each end may have expired, and the rest be the handshake.
+_STEPS = 3
 
 
-def from_first_packet(links: pa.Table, flow: Array, begins: Array, start: Array, category: Array) -> Array:
-    """Starts of intervals, each direction's first one while its connection opens moved to when the first packet passed any capture.
+def from_first_packet(
+    links: pa.Table, flow: Array, back: Array, start: Array, end: Array, category: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Intervals with the time since the first packet of their connection passed any capture; of each the row it comes from, start, end, category.
 
-    `begins`: which intervals are a direction's first one.
+    An end that no packet has reached waits for what the other waits for. A timer of its own that runs out later is not the first one.
+    Rows are in order of direction and time, and so are the results.
     """
-    opening = np.flatnonzero(begins & np.isin(category, [CATEGORIES.index(name) for name in OPENING]))
+    rows = np.arange(len(flow))
+    begins = np.concatenate(([True], (flow[1:] != flow[:-1]) | (back[1:] != back[:-1])))
+    late = np.flatnonzero(begins & np.isin(category, (HANDSHAKE, RTO_WAIT)))
+    first = _first_seen(links, flow[late])
+    late, first = late[first < start[late]], first[first < start[late]]
+    if not len(late):
+        return rows, start, end, category
+    key = 2 * flow.astype(np.int64) + back
+    order = np.lexsort((start, key))
+    at = np.searchsorted(key[order], key[late] ^ 1)
+    since, parts = first.copy(), [(rows, start, end, category)]
+    waited = np.zeros(len(late), bool)
+    for step in range(_STEPS):
+        other = order[np.minimum(at + step, len(order) - 1)]
+        until = np.where(key[other] == (key[late] ^ 1), np.clip(end[other], since, start[late]), since)
+        until = start[late] if step == _STEPS - 1 else until
+        code = np.where(
+            np.isin(category[other], (RTO_WAIT, RTO_BACKOFF)) & (key[other] == (key[late] ^ 1)),
+            category[other],
+            HANDSHAKE,
+        )
+        some = since < until
+        waited |= some & (code == RTO_WAIT)
+        parts.append((late[some], since[some], until[some], code[some].astype(category.dtype)))
+        since = until
+    again = late[waited]
+    category = category.copy()
+    category[again[category[again] == RTO_WAIT]] = RTO_BACKOFF
+    parts[0] = rows, start, end, category
+    row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((a, row))
+    return row[order], a[order], b[order], code[order]
+
+
+def _first_seen(links: pa.Table, flow: Array) -> Array:
+    """When the first packet of each connection passed any capture, ns; `NEVER` for none."""
     number = numbers_of(links, "flow")
-    if not len(opening) or not len(number):
-        return start
-    seen = np.full(len(number), NEVER)
+    first = np.full(max(int(number.max(initial=0)), int(flow.max(initial=0))) + 1, NEVER)
     for point in POINTS:
         t_ns = numbers_of(links, f"{point}_t_ns")
-        np.minimum(seen, np.where(t_ns == NONE, NEVER, t_ns), out=seen)
-    first = np.full(max(int(number.max()), int(flow.max())) + 1, NEVER)
-    np.minimum.at(first, number[number != NONE], seen[number != NONE])
-    out = start.copy()
-    out[opening] = np.minimum(start[opening], first[flow[opening]])
-    return out
+        seen = (number != NONE) & (t_ns != NONE)
+        np.minimum.at(first, number[seen], t_ns[seen])
+    return first[flow]

@@ -190,7 +190,8 @@ def last_packets_ns(trace: Trace) -> dict[str, int]:
 
 
 def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
-    """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender.
+    """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender, or at
+    both hosts if both have one.
 
     What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all. None shows
     how long the first packet waited in the queue of its host, above where a tap is: it counts as sent when it left that.
@@ -204,6 +205,7 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
     back = coded(facts.packets.column("direction"), ("a2b", "b2a")) == 1
     flow = integers(facts.packets.column("flow"))
     out: dict[str, int] = {}
+    both = {"sender", "receiver"} <= set(taps)
     # A packet passes the tap of its sender, and that of the host where it arrives.
     for at_server in (False, True):
         seen = np.where(back == at_server, np.where(tapped >= 0, tapped, _NEVER), np.where(arrived, t_end, _NEVER))
@@ -213,9 +215,11 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
             for direction in ("a2b", "b2a"):
                 subject, mine = facts.subject(number, direction), (direction == "b2a") == at_server
                 where = place(facts, taps, subject)
-                seen_here = (where in ("sender", "together") and mine) or (where == "receiver" and not mine)
+                seen_here = (
+                    where in ("sender", "together") if mine else where == "receiver" or (both and where == "together")
+                )
                 if seen[at] < _NEVER and seen_here:
-                    out[subject] = int(left[at])
+                    out[subject] = min(int(left[at]), out.get(subject, _NEVER))
     return out
 
 
