@@ -271,7 +271,8 @@ impl Direction<'_> {
                 Place::Wire(..) => continue,
             };
             let arrived = if data && p.fate == PacketFate::Delivered { p.ended } else { NEVER };
-            let leaves = trip.leaves.min(end);
+            // What leaves it after the life was in it at the end.
+            let leaves = if trip.leaves == NEVER { end } else { trip.leaves };
             stays.push(Stay { place, enters: trip.enters, starts: trip.starts.min(leaves), leaves, arrived });
         }
         // Trips are in order of time.
@@ -291,7 +292,7 @@ impl Direction<'_> {
                 k += 1;
             }
             let answer = answers.get(answers.partition_point(|a| a.0 < arrived)).map_or(NEVER, |a| a.1);
-            let to_end = until == end && arrived == NEVER && end.saturating_sub(start) > longest;
+            let to_end = until >= end && arrived == NEVER && end.saturating_sub(start) > longest;
             if answer != NEVER {
                 longest = longest.max(answer - start);
             }
