@@ -75,15 +75,19 @@ class Air:
         return np.asarray(np.maximum(exchanges["t_ack_ns"] + ack, exchanges["t_last_ns"] + last))
 
 
-def access_ns(idle_ns: Array) -> int:
-    """How long the access to the channel takes at most: `ACCESS_NS`, or what a station with a larger contention window needs, as the idle
-    times before its first transmissions show while a packet waited. Those of a backoff are spread evenly from none to the longest
-    (IEEE 802.11: 10.3.3); a slow line before the station makes them alike.
+def access_ns(idle_ns: Array, back: Array) -> int:
+    """How long the access to the channel takes at most: `ACCESS_NS`, or what stations with a larger contention window need, as the idle
+    times before their first transmissions show while a packet waited. Those of a backoff are spread evenly from none to the longest
+    (IEEE 802.11: 10.3.3); a slow line before the station makes them alike, and one with jitter those of one direction, `back`, longer.
     """
-    if len(idle_ns) < LEAST_BACKOFFS:
-        return ACCESS_NS
-    low, middle, high = (int(x) for x in np.percentile(idle_ns, (25, 50, 75)))
-    return max(ACCESS_NS, 2 * middle) if high >= 2 * low else ACCESS_NS
+    longest = []
+    for way in (0, 1):
+        mine = idle_ns[back == way]
+        if len(mine) < LEAST_BACKOFFS:
+            return ACCESS_NS
+        low, middle, high = (int(x) for x in np.percentile(mine, (25, 50, 75)))
+        longest.append(max(ACCESS_NS, 2 * middle) if high >= 2 * low else ACCESS_NS)
+    return min(longest)
 
 
 def numbers_of(table: pa.Table, name: str) -> Array:

@@ -74,7 +74,9 @@ class LinkLayer:
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
         self._urbs = {name: numbers_of(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
-        self._urbs = rows_of(self._urbs, self._urbs["ip_packet"] != NONE)
+        # A packet to the host is in a transfer that was submitted long before: only packets from the host count.
+        sent = coded(below["urbs"].column("direction"), ("in", "out")) == 1
+        self._urbs = rows_of(self._urbs, sent & (self._urbs["ip_packet"] != NONE))
         order = np.argsort(narrow(self._links["flow"]), kind="stable")
         self._links = rows_of(self._links, order)
         # Clocks of captures differ by more than a short frame takes.
@@ -293,8 +295,7 @@ class LinkLayer:
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
         out = np.full(len(at), NONE)
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
-        hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
-        sent = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
+        sent = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
         out[sent] = self._urbs["t_complete_ns"][at[sent]]
         return out
 
@@ -304,9 +305,7 @@ class LinkLayer:
         heard = links["air_t_ns"] != NONE
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
-        hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
-        # A packet to the host is in a transfer that was submitted long before: only packets from the host count.
-        out = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
+        out = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
         out = out[self._urbs["t_complete_ns"][at[out]] != NONE]
         bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
         # The wait for the air begins when the adapter has the packet. The adapter may transmit before the host sees the completion.
@@ -328,7 +327,12 @@ class LinkLayer:
         order = np.argsort(aired["air_packet"], kind="stable")
         own = value_at(aired["air_packet"][order], there[order], mine["first_packet"])
         free, ready = self.busy.ended(begin), np.where(own == 0, begin, np.minimum(own, begin))
-        since = np.maximum(np.maximum(free, begin - access_ns((begin - free)[ready <= free])), ready)
+        back = value_at(aired["air_packet"][order], aired["back"][order], mine["first_packet"])
+        longest = access_ns((begin - free)[ready <= free], back[ready <= free])
+        # The host hears of a transfer a while after the adapter has it, and that contends for the channel meanwhile, if it was not long idle.
+        unheard = links["air_packet"][out][self._urbs["t_complete_ns"][at[out]] >= links["air_start"][out]]
+        ready = np.where(np.isin(mine["first_packet"], unheard) & (begin - free <= longest), free, ready)
+        since = np.maximum(np.maximum(free, begin - longest), ready)
         useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)
         tried = np.minimum(aired["air_start"], aired["tried"])
         retried = (last > air) | (tried < aired["air_begin"])
