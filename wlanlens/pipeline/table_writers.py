@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 GROUP_ROWS = 256 * 1024
 #: Size at which a table's next file begins: a Parquet writer keeps the metadata of all row groups until its file is closed.
 PART_BYTES = 128 * 2**20
-#: Rows of an Arrow batch: what a reader reads at once.
-BATCH_ROWS = 16 * 1024
+#: Rows of an Arrow batch: what a reader reads at once. Two captures take 3 % longer with half as many, 30 MB more with twice as many.
+BATCH_ROWS = 32 * 1024
 
 #: Rows that are encoded at a time: with Arrow's 1024, starting takes a thirtieth of the writing time.
 _ENCODED_ROWS = 16 * 1024
