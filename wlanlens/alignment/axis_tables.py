@@ -30,7 +30,8 @@ def on_axis(capture: Capture, name: str, alignment: Alignment, number: int) -> p
 
     table = capture.table(name)
     clock_map, own_start = alignment.clocks[number], capture.start_ns or 0
-    packets = table.column("packet").to_numpy() if "packet" in table.column_names else None
+    stepped = clock_map.steps and "packet" in table.column_names
+    packets = table.column("packet").to_numpy() if stepped else None
     for column in tables.axis_columns(name):
         values = table.column(column)
         own = integers(values)

@@ -189,7 +189,8 @@ class ClockMap:
 def _mapped(time_ns: Array, at_ns: Any, offset_ns: Any, drift_ppm: Any) -> Array:
     """Times on the axis by pieces: one for all, or one for each time."""
     gained = (time_ns - at_ns) * (drift_ppm * 1e-6 / (1 + drift_ppm * 1e-6))
-    mapped: Array = time_ns + offset_ns - np.rint(gained).astype(np.int64)
+    mapped: Array = time_ns + offset_ns
+    mapped -= np.rint(gained, out=gained).astype(np.int64)
     return mapped
 
 

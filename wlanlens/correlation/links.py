@@ -19,7 +19,7 @@ from wlanlens.correlation.observation import (
 )
 from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables import ARRIVALS, OUTCOMES
-from wlanlens.tables.columns import filled, known, latest, places, spread
+from wlanlens.tables.columns import count_true, filled, known, latest, places, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +32,6 @@ Array = np.ndarray[Any, Any]
 
 #: Columns of `packets` that are the same in all captures.
 _SAME_EVERYWHERE = ("flow", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags")
-
-_DIRECTIONS = ("a2b", "b2a")
 
 #: Of several captures at one point, the outcome that comes first here is the point's.
 _BEST_OUTCOMES = (SEEN, LOST_AFTER, MISSED, LOST_BEFORE, UNKNOWN, NOT_CAPTURING)
@@ -65,13 +63,11 @@ def without_delays(
     columns: dict[str, Any] = _packet_columns(index)
     for point in tables.POINTS:
         there = [j for j, capture in enumerate(captures) if capture.point == point]
-        number, t_ns, seen = _at(index, there)
-        columns[f"{point}_packet"] = pa.array(number, pa.uint64(), mask=~seen)
-        columns[f"{point}_t_ns"] = pa.array(t_ns, pa.int64(), mask=~seen)
+        columns[f"{point}_packet"], columns[f"{point}_t_ns"] = _at(index, there)
         columns[f"{point}_outcome"] = _outcome(codes[:, there])
     columns["rows"] = _rows(captures, index)
     columns["points"] = _points(captures, index, codes, paths)
-    columns["captures_seen"] = pa.array(_count(index.rows >= 0).astype(np.uint8))
+    columns["captures_seen"] = pa.array(index.captures_seen.astype(np.uint8))
     columns["row_count"] = pa.array(index.row_counts.astype(np.uint32))
     columns["whole"], columns["copy_safe"] = pa.array(index.whole), pa.array(index.copy_safe)
     columns["inferred"] = pa.array(np.zeros(len(index.rows), bool))
@@ -99,16 +95,7 @@ def _packet_columns(index: PacketIndex) -> dict[str, Any]:
     for name in _SAME_EVERYWHERE:
         values, valid = index.values(name)
         out[name] = pa.array(values, mask=~valid)
-    direction = index.codes("direction", _DIRECTIONS)
-    out["direction"] = spread(direction, _DIRECTIONS, direction < 0)
-    return out
-
-
-def _count(truths: Array) -> Array:
-    """How many of each row are true: faster than a sum along a short axis."""
-    out: Array = np.zeros(len(truths), np.int64)
-    for j in range(truths.shape[1]):
-        out += truths[:, j]
+    out["direction"] = spread(index.direction, ("a2b", "b2a"), index.direction < 0)
     return out
 
 
@@ -121,7 +108,7 @@ def _one_way(index: PacketIndex) -> pa.Array:
         t_ns, seen = index.t_ns[:, j], index.seen[:, j]
         np.minimum(first, t_ns, out=first, where=seen)
         np.maximum(last, t_ns, out=last, where=seen)
-    several = _count(index.seen) > 1
+    several = count_true(index.seen) > 1
     return pa.array(np.where(several, last - first, 0), pa.int64(), mask=~several)
 
 
@@ -129,19 +116,19 @@ def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
     """The column `rows`; rows without a time come last."""
     import pyarrow as pa
 
-    held = index.rows >= 0
+    held, count = index.rows >= 0, index.captures_seen
     late = np.where(index.seen, index.t_ns, np.where(held, _NEVER - 1, _NEVER))
     order = _by_time(late)
-    packet = np.repeat(np.arange(len(order)), _count(held))
+    packet = np.repeat(np.arange(len(order)), count)
     # Captures without the packet come last.
-    which = order[np.arange(order.shape[1]) < _count(held)[:, None]]
+    which = order[np.arange(order.shape[1]) < count[:, None]]
     at = places(packet, which, len(order))
     number, t_ns, timed = (values.ravel(order="F").take(at) for values in (index.numbers, index.t_ns, index.seen))
     names = pa.array([capture.name for capture in captures]).take(pa.array(which))
     values = pa.StructArray.from_arrays(
         [names, pa.array(number), pa.array(t_ns, pa.int64(), mask=~timed)], names=["capture", "packet", "t_ns"]
     )
-    offsets = np.concatenate(([0], np.cumsum(_count(held)))).astype(np.int32)
+    offsets = np.concatenate(([0], np.cumsum(count))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
@@ -159,7 +146,7 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
     import pyarrow as pa
 
     count, width = index.rows.shape
-    which = np.argsort(paths.rank(), axis=1, kind="stable")[paths.path].ravel()
+    which = np.argsort(paths.rank(), axis=1, kind="stable").take(paths.path, axis=0).ravel()
     packet = np.repeat(np.arange(count), width)
     at = places(packet, which, count)
     rows, number, t_ns, seen, became = (
@@ -177,16 +164,20 @@ def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths
     return pa.ListArray.from_arrays(pa.array(np.arange(0, count * width + 1, width, dtype=np.int32)), values)
 
 
-def _at(index: PacketIndex, captures: Sequence[int]) -> tuple[Array, Array, Array]:
+def _at(index: PacketIndex, captures: Sequence[int]) -> tuple[pa.Array, pa.Array]:
     """Packet number and time at one point: of several captures there, the first that has it."""
+    import pyarrow as pa
+
     count = len(index.rows)
+    if not captures:
+        return pa.nulls(count, pa.uint64()), pa.nulls(count, pa.int64())
     number, t_ns, seen = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, bool)
     for j in captures:
         here = (index.rows[:, j] >= 0) & ~seen
         np.copyto(number, index.numbers[:, j], where=here)
         np.copyto(t_ns, index.t_ns[:, j], where=here)
         seen |= here
-    return number, t_ns, seen
+    return pa.array(number, pa.uint64(), mask=~seen), pa.array(t_ns, pa.int64(), mask=~seen)
 
 
 def _outcome(codes: Array) -> pa.DictionaryArray:
@@ -194,6 +185,8 @@ def _outcome(codes: Array) -> pa.DictionaryArray:
     words = tuple(OUTCOMES)
     if not codes.shape[1]:
         return spread(np.zeros(len(codes)), words, np.ones(len(codes), bool))
+    if codes.shape[1] == 1:
+        return spread(codes[:, 0], words)
     rank = np.argsort(_BEST_OUTCOMES).astype(np.int8)
     best = rank[codes[:, 0]]
     for k in range(1, codes.shape[1]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.alignment.align import Alignment
-from wlanlens.tables.columns import coded, filled, find, known, numbered
+from wlanlens.tables.columns import coded, count_true, filled, find, known, numbered
 from wlanlens.tables.lazy_tables import lazy_property
 
 if TYPE_CHECKING:
@@ -159,6 +159,11 @@ class PacketIndex:
         return out
 
     @lazy_property
+    def captures_seen(self) -> Array:
+        """How many captures have each packet."""
+        return count_true(self.rows >= 0)
+
+    @lazy_property
     def _numbers(self) -> list[Array]:
         """The packet numbers of each capture's rows."""
         return [table.column("packet").to_numpy() for table in self.packets]
@@ -224,8 +229,12 @@ class PacketIndex:
     def stream(self) -> Array:
         """The direction of a connection of each packet: twice the connection, plus 1 for b2a; -1 without a connection."""
         flow, tcp = self.values("flow")
-        b2a = self.codes("direction", ("a2b", "b2a")) == 1
-        return np.where(tcp, 2 * flow.astype(np.int64) + b2a, -1)
+        return np.where(tcp, 2 * flow.astype(np.int64) + (self.direction == 1), -1)
+
+    @lazy_property
+    def direction(self) -> Array:
+        """The direction of each packet: 0 for a2b, 1 for b2a, -1 without a connection."""
+        return self.codes("direction", ("a2b", "b2a"))
 
     def time_span(self, capture: int) -> tuple[int | None, int | None]:
         """Times of a capture's first and last packet."""

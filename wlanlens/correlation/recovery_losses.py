@@ -58,7 +58,9 @@ class Outstanding:
         else:
             size = integers(events.column("flight_bytes"))[here]
         # The segment of an event passed after it: its copies are those that were sent before that segment.
-        sent = np.flatnonzero(rows.sent)
+        eventful = np.zeros(len(rows.keys), bool)
+        eventful[rows.stream[at]] = True
+        sent = np.flatnonzero(rows.sent & eventful.take(rows.stream))
         copies = EarlierCopies(rows.stream, rows.start, rows.length, sent, at, np.maximum(size, 1))
         taken, mine = arrival == 1, copies.rows()
         taken[refused(mine[taken[mine]])] = False

@@ -52,7 +52,7 @@ class RetransmissionVerdicts:
         self._packets, self._index, self._order = packets, index, order
         self._arrival = _arrivals(captures, index, links)
         self._receivers: dict[int, ReceiverAcks] = {}
-        self._sent: dict[int, SentSegments] = {}
+        self._sent: dict[int, _Identified] = {}
         #: By capture and stream: the difference of sequence numbers at the far end, where a firewall rewrites them.
         self._shifts: dict[int, dict[int, int]] = {}
         #: By the captures that packets pass first and last: the time of the fastest one.
@@ -62,11 +62,11 @@ class RetransmissionVerdicts:
         """The tables `segments` with `spurious` set where the other captures decide it."""
         out = list(segments)
         for here in range(len(out)):
-            rows = self._segments(here, segments[here])
+            mine = self._segments(here, segments[here])
             for far in self._far_ends(here):
-                if not rows.retransmitted.any():
+                if not mine.rows.retransmitted.any():
                     continue
-                verdict, decided = self._judge(here, far, rows)
+                verdict, decided = self._judge(here, far, mine)
                 if decided.any():
                     values = {"spurious": verdict, "spurious_evidence": "other_capture"}
                     out[here] = _with_values(out[here], values, decided)
@@ -76,19 +76,20 @@ class RetransmissionVerdicts:
         """The tables with the verdicts of the capture at the sender in all others."""
         verdict = np.full(len(self._index.rows), _UNKNOWN, np.int8)
         known_here = [filled(table.column("spurious").cast("int8"), _UNKNOWN) for table in segments]
-        packets = [self._index.packet_of[here][self._segments(here, table).row] for here, table in enumerate(segments)]
-        for here in range(len(segments)):
-            rows = self._segments(here, segments[here])
-            mine = np.flatnonzero(rows.retransmitted & (packets[here] >= 0) & (self._order.first(rows.key) == here))
-            verdict[packets[here][mine]] = known_here[here][mine]
+        all_mine = [self._segments(here, table) for here, table in enumerate(segments)]
+        again = [np.flatnonzero(mine.rows.retransmitted & (mine.packet >= 0)) for mine in all_mine]
+        for here, (mine, rows) in enumerate(zip(all_mine, again, strict=True)):
+            sent = rows[self._order.first(mine.rows.key[rows]) == here]
+            verdict[mine.packet[sent]] = known_here[here][sent]
         out = list(segments)
-        for here, table in enumerate(segments):
-            rows = self._segments(here, table)
-            told = np.where(packets[here] >= 0, verdict[packets[here]], _UNKNOWN)
-            changed = rows.retransmitted & (told != _UNKNOWN) & (told != known_here[here])
+        for here, (mine, rows) in enumerate(zip(all_mine, again, strict=True)):
+            told = verdict[mine.packet[rows]]
+            changed = (told != _UNKNOWN) & (told != known_here[here][rows])
             if changed.any():
-                values = {"spurious": told == 1, "spurious_evidence": "other_capture"}
-                out[here] = _with_values(table, values, changed)
+                which, spurious = (np.zeros(len(mine.packet), bool) for _ in range(2))
+                which[rows[changed]], spurious[rows[told == 1]] = True, True
+                values = {"spurious": spurious, "spurious_evidence": "other_capture"}
+                out[here] = _with_values(segments[here], values, which)
         return out
 
     def with_kinds(self, timeouts: Sequence[pa.Table], segments: Sequence[pa.Table]) -> list[pa.Table]:
@@ -129,11 +130,9 @@ class RetransmissionVerdicts:
         for here, table in enumerate(events):
             if not table.num_rows:
                 continue
-            rows = self._segments(here, segments[here])
-            packet = self._index.packet_of[here][rows.row]
-            arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
-            refused = partial(self._refused_anywhere, here, rows)
-            found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival, refused)
+            mine = self._segments(here, segments[here])
+            refused = partial(self._refused_anywhere, here, mine)
+            found = Outstanding(table, mine.rows, segments[here].column("packet").to_numpy(), mine.arrival, refused)
             decided = found.decided & (self._order.first(streams(table)) == here)
             if name == "recoveries":
                 out[here] = _with_values(table, {"spurious": found.arrived}, decided)
@@ -143,10 +142,11 @@ class RetransmissionVerdicts:
                 out[here] = _with_values(out[here], {"kind": kind}, decided & which)
         return out
 
-    def _segments(self, here: int, table: pa.Table) -> SentSegments:
+    def _segments(self, here: int, table: pa.Table) -> _Identified:
         """A capture's segments; only `spurious` differs between the tables that it is asked with."""
         if here not in self._sent:
-            self._sent[here] = SentSegments(table, self._packets[here])
+            rows = SentSegments(table, self._packets[here])
+            self._sent[here] = _Identified(rows, self._index, self._arrival, here)
         return self._sent[here]
 
     def _far_ends(self, here: int) -> list[int]:
@@ -170,12 +170,10 @@ class RetransmissionVerdicts:
             self._least[of, to] = int(took.min()) if len(took) else 0
         return self._least[of, to]
 
-    def _judge(self, here: int, far: int, rows: SentSegments) -> tuple[Array, Array]:
+    def _judge(self, here: int, far: int, mine: _Identified) -> tuple[Array, Array]:
         """Whether each retransmission was spurious, and where that is decided."""
+        rows, arrival, there = mine.rows, mine.arrival, mine.there(far)
         verdict, decided = np.zeros(len(rows.key), bool), np.zeros(len(rows.key), bool)
-        packet = self._index.packet_of[here][rows.row]
-        arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
-        there = np.where(packet >= 0, self._index.rows[packet, far], -1)
         receiver = self._receiver(far)
         onward, shift = direction_and_shift(rows, there, receiver)
         onward |= self._order.first(rows.keys) == here
@@ -212,13 +210,12 @@ class RetransmissionVerdicts:
         _, shift = direction_and_shift(rows, there, receiver)
         return stale[~receiver.acked(rows.key[stale], _raw_end(rows, shift, stale), there[stale])]
 
-    def _refused_anywhere(self, here: int, rows: SentSegments, arrived: Array) -> Array:
+    def _refused_anywhere(self, here: int, mine: _Identified, arrived: Array) -> Array:
         """The same of all rows, each at the end of its own path."""
-        packet, last = self._index.packet_of[here][rows.row], self._order.last(rows.key)
+        last = self._order.last(mine.rows.key[arrived])
         out = [np.zeros(0, np.int64)]
         for far in self._far_ends(here):
-            there = np.where(packet >= 0, self._index.rows[packet, far], -1)
-            out.append(self._refused(far, rows, there, arrived[last[arrived] == far]))
+            out.append(self._refused(far, mine.rows, mine.there(far), arrived[last == far]))
         return np.concatenate(out)
 
     def _kind(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
@@ -260,6 +257,23 @@ def _arrivals(captures: Sequence[Capture], index: PacketIndex, links: pa.Table) 
         acked = np.where(known(links.column("acked")), filled(links.column("acked"), False), _UNKNOWN)
         state[heard] = acked[heard]
     return state
+
+
+class _Identified:
+    """The segments of one capture, the packet of each, -1 for none, and whether it arrived."""
+
+    def __init__(self, rows: SentSegments, index: PacketIndex, arrival: Array, here: int) -> None:
+        self.rows = rows
+        self.packet: Array = index.packet_of[here].take(rows.row)
+        self.arrival: Array = np.where(self.packet >= 0, arrival.take(self.packet), _UNKNOWN)
+        self._rows_there = index.rows
+        self._there: dict[int, Array] = {}
+
+    def there(self, far: int) -> Array:
+        """The row of each in another capture, -1 for none."""
+        if far not in self._there:
+            self._there[far] = np.where(self.packet >= 0, self._rows_there[:, far].take(self.packet), -1)
+        return self._there[far]
 
 
 class _Kinds:

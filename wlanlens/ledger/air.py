@@ -96,7 +96,9 @@ def numbers_of(table: pa.Table, name: str) -> Array:
 
 
 def rows_of(columns: dict[str, Array], which: Array) -> dict[str, Array]:
-    return {name: values[which] for name, values in columns.items()}
+    """Some rows of all columns, by their places or by a mask."""
+    places = np.flatnonzero(which) if which.dtype == bool else which
+    return {name: values.take(places) for name, values in columns.items()}
 
 
 def part(columns: dict[str, Array], flow: int) -> dict[str, Array]:

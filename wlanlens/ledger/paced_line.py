@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wlanlens.ledger.air import NEVER, NONE, rows_of
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import Array, ordered_by
 
 #: Packets that waited behind one another show the pace of the line by the median of their distances; fewer do not.
 LEAST_PACED = 8
@@ -72,7 +72,7 @@ def _pace(data: dict[str, Array]) -> float | None:
     """ns for a byte of packets that followed one another; None if too few did, or if it varies."""
     if len(data["last"]) <= LEAST_PACED:
         return None
-    data = rows_of(data, np.lexsort((data["last"], data["first"])))
+    data = rows_of(data, _by_both(data["first"], data["last"]))
     order = np.argsort(data["last"], kind="stable")
     takes = data["last"] - data["first"]
     size, apart = data["bytes"][order][1:], np.diff(data["last"][order])
@@ -84,6 +84,13 @@ def _pace(data: dict[str, Array]) -> float | None:
     each = apart[queued] / size[queued]
     pace = float(np.median(each))
     return pace if np.mean(np.abs(each - pace) <= STEADY_PART * pace) >= STEADY_SHARE else None
+
+
+def _by_both(first: Array, last: Array) -> Array:
+    """Positions that sort packets by `first`, those of one time by `last`. Packets mostly come in that order: a sort by `last`, and
+    then by `first`, would take five times as long."""
+    order = np.argsort(first, kind="stable")
+    return order.take(ordered_by(np.cumsum(np.diff(first.take(order), prepend=0) != 0), last.take(order)))
 
 
 def _pace_of_sizes(rows: dict[str, Array]) -> float | None:

@@ -42,11 +42,11 @@ class ReceiverDelays:
         seen, last = (near != NONE) & (far != NONE), np.maximum(near, far)
         first = np.where(seen, np.minimum(near, far), last)
         order = np.lexsort((first, narrow(flow)))
-        order = order[np.searchsorted(flow[order], 0) :]
-        order = order[last[order] != NONE]
-        flow, near, far, seen, first, last = (values[order] for values in (flow, near, far, seen, first, last))
-        back = coded(links.column("direction"), ("a2b", "b2a"))[order]
-        data = integers(links.column("payload_bytes"), 0)[order] > 0
+        order = order[np.searchsorted(flow.take(order), 0) :]
+        order = order[last.take(order) != NONE]
+        flow, near, far, seen, first, last = (values.take(order) for values in (flow, near, far, seen, first, last))
+        back = coded(links.column("direction"), ("a2b", "b2a")).take(order)
+        data = integers(links.column("payload_bytes"), 0).take(order) > 0
         reach, row = _latest(flow, last)
         gap = first[1:] - reach[:-1]
         acks = np.flatnonzero((gap >= LEAST_NS) & (gap <= LONGEST_NS) & (flow[1:] == flow[:-1])) + 1

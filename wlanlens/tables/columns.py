@@ -138,6 +138,14 @@ def ordered_by(group: Array, values: Array) -> Array:
     return np.asarray(order.take(np.argsort(group.take(order) * span + (ahead - least), kind="stable")))
 
 
+def count_true(truths: Array) -> Array:
+    """How many entries of each row of a matrix are true: faster than a sum along a short axis."""
+    out: Array = np.zeros(len(truths), np.int64)
+    for j in range(truths.shape[1]):
+        out += truths[:, j]
+    return out
+
+
 def picked(matrix: Array, rows: Array) -> Array:
     """Some rows of a matrix, column by column: both have their columns in one piece."""
     out: Array = np.empty((len(rows), matrix.shape[1]), matrix.dtype, order="F")
