@@ -12,7 +12,7 @@ import wlanlens as wl
 from tests.detectors.together import aligned, given
 from wlanlens.ledger import ledger
 from wlanlens.ledger.air import ACCESS_NS, SIFS_NS
-from wlanlens.ledger.spans import Spans
+from wlanlens.ledger.spans import Spans, without_pause
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World
 from wlanlens.simulation.scenario import Scenario
@@ -167,3 +167,12 @@ def test_the_wait_for_the_air_begins_behind_the_bus(tmp_path: Path) -> None:
     length = (true.t_end_ns - true.t_start_ns).groupby(true.category.astype(str)).sum()
     got = shares(aligned(made))
     assert got["air_useful"] == pytest.approx(length["air_useful"] / length.sum(), abs=0.02)
+
+
+def test_a_queue_passes_packets_without_a_pause() -> None:
+    t = np.array([10, 20, 30, 70, 80])
+    # Packets without a pause; a pause of 40; nothing at all; a long time before the first, and after the last.
+    start, end = np.array([5, 25, 41, 0, 70]), np.array([35, 75, 69, 15, 100])
+    assert without_pause(t, start, end, 15).tolist() == [True, False, False, True, False]
+    assert without_pause(t, np.array([0]), np.array([25]), 5).tolist() == [False]
+    assert without_pause(t[:0], start, end, 15).tolist() == [False] * 5

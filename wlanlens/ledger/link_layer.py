@@ -29,13 +29,12 @@ from wlanlens.ledger.air import (
 )
 from wlanlens.ledger.full_links import FullTimes, answered_within, cut_where_full
 from wlanlens.ledger.reservations import first_attempts
-from wlanlens.ledger.spans import Spans
+from wlanlens.ledger.spans import Spans, without_pause
 from wlanlens.tables import CATEGORIES, POINTS
 from wlanlens.tables.columns import Array, coded, find, integers, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 #: The time is divided into pieces of this length; inside a piece the order of the categories is lost. A second of a busy
 #: channel has a thousand frames: a ledger with an interval for each would be longer than the capture.
@@ -47,6 +46,9 @@ MISSED_PART = 50
 #: From the end of one packet's exchange to the time at which the next one waits, which it caused: DIFS, 50 us (802.11b), and
 #: as much for the hosts and for clocks.
 TURN_NS = 100_000
+
+#: A host that sends nothing for so long, the shortest delayed ACK of Linux, has nothing in its queue.
+PAUSE_NS = 40_000_000
 
 #: The categories in their order inside a piece; the remaining time stays `path`.
 _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
@@ -266,16 +268,14 @@ class LinkLayer:
                 low, high = np.searchsorted(self._sent["source"], [host, host + 1])
                 sent = self._sent["first"][low:high]
                 start, until = t[waits], t[waits + 1]
-                behind = np.searchsorted(sent, until) > np.searchsorted(sent, start, side="right")
+                behind = without_pause(sent, start, until, PAUSE_NS)
                 behind &= links["source"][mine[waits + 1]] == host
                 begin.append(start[behind])
                 end.append(until[behind])
         return Spans.of(np.concatenate([*begin, t[:0]]), np.concatenate([*end, t[:0]]))
 
     def _at_end(self, links: dict[str, Array]) -> Spans:
-        """Since when packets waited of which none later was on the air: they waited to the end of the captures, in a USB adapter if they came
-        that far.
-        """
+        """Since when packets waited of which none later was on the air, to the end: in a USB adapter if they came that far."""
         over_usb = links["usb_packet"] != NONE
         left = self._left(links) & (over_usb | ~over_usb.any())
         left &= over_usb | (links["first"] == links["latest"])

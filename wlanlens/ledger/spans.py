@@ -79,3 +79,16 @@ def running_maximum(values: Array) -> tuple[Array, Array]:
     """The largest value up to each row, and the latest row that has it."""
     most = np.maximum.accumulate(values)
     return most, np.maximum.accumulate(np.where(values == most, np.arange(len(values)), 0))
+
+
+def without_pause(t_ns: Array, start: Array, end: Array, longest_ns: int) -> Array:
+    """Whether something happened in each time, at `t_ns` (sorted), and nothing was apart by more than this, the time's ends included."""
+    low, high = np.searchsorted(t_ns, start, side="right"), np.searchsorted(t_ns, end)
+    some = np.flatnonzero(high > low)
+    out: Array = np.zeros(len(start), bool)
+    if len(some):
+        pauses = np.concatenate(([0], np.cumsum(np.diff(t_ns) > longest_ns)))
+        first, last = low[some], high[some] - 1
+        apart = np.maximum(t_ns[first] - start[some], end[some] - t_ns[last])
+        out[some] = (apart <= longest_ns) & (pauses[first] == pauses[last])
+    return out
