@@ -55,3 +55,16 @@ def test_a_way_to_the_answering_end_is_of_the_handshake() -> None:
     ]
     # A capture that begins in the middle shows no opening.
     assert moved(packets, (1, 0.1, 1, PATH)) == [(1, 0.1, 1, "path")]
+
+
+def test_a_timer_of_the_answering_end_is_its_first_while_the_openers_runs() -> None:
+    # The SYN+ACK is lost, and the timers of both ends expire at the same time.
+    packets = links({"sender": 0, "receiver": 0.1}, {"receiver": 0.1}, {"receiver": 1.1, "sender": 1.2})
+    rows = [
+        (0, 0, 1, RTO_WAIT),
+        (0, 1, 1.2, RTO_BACKOFF),
+        (0, 1.2, 3, PATH),
+        (1, 0.1, 1.1, RTO_WAIT),
+        (1, 1.1, 3, PATH),
+    ]
+    assert moved(packets, *rows)[3:] == [(1, 0, 0.1, "rto_wait"), (1, 0.1, 1.1, "rto_wait"), (1, 1.1, 3, "path")]

@@ -38,7 +38,7 @@ def from_first_packet(
     order = np.lexsort((start, key))
     at = np.searchsorted(key[order], key[late] ^ 1)
     since, parts = first.copy(), [(rows, start, end, category)]
-    waited = np.zeros(len(late), bool)
+    expired = np.zeros(len(late), bool)
     for step in range(_STEPS):
         other = order[np.minimum(at + step, len(order) - 1)]
         until = np.where(key[other] == (key[late] ^ 1), np.clip(end[other], since, start[late]), since)
@@ -49,10 +49,10 @@ def from_first_packet(
             HANDSHAKE,
         )
         some = since < until
-        waited |= some & (code == RTO_WAIT)
+        expired |= some & (code == RTO_WAIT) & (until < start[late])
         parts.append((late[some], since[some], until[some], code[some].astype(category.dtype)))
         since = until
-    again = late[waited]
+    again = late[expired]
     category = category.copy()
     category[again[category[again] == RTO_WAIT]] = RTO_BACKOFF
     parts[0] = rows, start, end, category

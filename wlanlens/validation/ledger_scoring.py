@@ -190,11 +190,11 @@ def last_packets_ns(trace: Trace) -> dict[str, int]:
 
 
 def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
-    """When the first packet was sent of those of each direction's connection that pass the tap at a host: of several taps, at its sender, or at
-    both hosts if both have one.
+    """When the first packet passed of those of each direction's connection that pass the tap at a host, for the tap of its sender; for others,
+    and for several taps, when that packet was sent.
 
-    What a sender waited for shows at a tap a path's delay later: of the time before the packet passes, the tap shows it all. None shows
-    how long the first packet waited in the queue of its host, above where a tap is: it counts as sent when it left that.
+    What a sender waited for shows at another tap a path's delay later: of the time before the packet passes, that tap shows it all. None
+    shows how long the first packet waited in the queue of its host, above where a tap is: it counts as sent when it left that.
     """
     if not taps:
         return {}
@@ -219,7 +219,7 @@ def _first_packets_ns(facts: Truth, taps: tuple[str, ...]) -> dict[str, int]:
                     where in ("sender", "together") if mine else where == "receiver" or (both and where == "together")
                 )
                 if seen[at] < _NEVER and seen_here:
-                    out[subject] = min(int(left[at]), out.get(subject, _NEVER))
+                    out[subject] = min(int(seen[at] if where == "sender" else left[at]), out.get(subject, _NEVER))
     return out
 
 
