@@ -176,7 +176,7 @@ class LinkLayer:
         More data could not have been sent faster: data and ACKs share the air, and one waits for the other.
         """
         mine = part(self._links, flow)
-        links, before = rows_of(mine, mine["air_t_ns"] != NONE), self._before_tap(mine)
+        links, before = rows_of(mine, mine["air_t_ns"] != NONE), (self._before_tap(mine), self._at_end(mine))
         # A packet on the bus waits in the station already.
         ready = np.where(links["usb_packet"] != NONE, np.minimum(links["first"], links["on_air"]), links["on_air"])
         begin, end = self._since_answered(links, ready), links["air_end"]
@@ -198,7 +198,7 @@ class LinkLayer:
 
         # A USB adapter takes packets slowly: the queue of its host is above the tap.
         over_usb = bool((links["usb_packet"] != NONE).any())
-        return FullTimes(of((before, acks) if over_usb else (before,)), of((before, acks)))
+        return FullTimes(of((*before, acks) if over_usb else before), of((*before, acks)))
 
     def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
         """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
@@ -280,7 +280,7 @@ class LinkLayer:
         left = self._left(links) & (over_usb | ~over_usb.any())
         left &= over_usb | (links["first"] == links["latest"])
         since = links["latest"][left]
-        return Spans.of(since, np.full(len(since), NEVER))
+        return Spans.of(since, np.full(len(since), -NONE // 2))
 
     def _left(self, links: dict[str, Array]) -> Array:
         """Packets that were not on the air, of which none later was."""
@@ -312,7 +312,8 @@ class LinkLayer:
         ready = links["first"].copy()
         ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
         aired = rows_of(links, heard)
-        first, air = self._since_answered(aired, ready[heard]), aired["air_t_ns"]
+        # The clock of a capture may be ahead of the sniffer's.
+        first, air = self._since_answered(aired, np.minimum(ready, links["on_air"])[heard]), aired["air_t_ns"]
         last = np.where(links["air_last_ns"][heard] == NONE, air, links["air_last_ns"][heard])
         # A USB adapter has a queue of its own, behind the tap: before that nothing waits for the air.
         over_usb = (links["usb_packet"] != NONE).any()
@@ -323,7 +324,7 @@ class LinkLayer:
         )
         begin = mine["first"]
         # At the station, behind the path's own time from the host to that.
-        there = self._since_answered(aired, np.maximum(ready[heard], aired["on_air"]))
+        there = self._since_answered(aired, aired["on_air"])
         order = np.argsort(aired["air_packet"], kind="stable")
         own = value_at(aired["air_packet"][order], there[order], mine["first_packet"])
         free, ready = self.busy.ended(begin), np.where(own == 0, begin, np.minimum(own, begin))
