@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 CODE = "window_limited"
 
 _BUSY = (
-    "the round trip is so short, or so much longer than the least, that a link may have been busy all the time; a capture of the air "
-    "or the bus would show it."
+    "the round trip is so short, or so much longer than the least, that a link may have been busy all the time; with a capture of "
+    "the air or the bus the ledger shows it."
 )
 _REDUCED = (
     "its congestion window may have been as small: the initial one, or a loss had reduced it a round trip before; a longer time without "
@@ -104,8 +104,8 @@ def window_limited(
     the link may be busy all the time: undecided. With one packet in flight it is idle while the ACK comes back, and so where one ACK
     answers the whole window.
     `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
-    `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or an ACK that the receiver
-    delayed: undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
+    `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or a delayed ACK:
+    undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
     The least is that of all connections between the host and the same network: one alone may never have seen the path empty.
     `min_paced_acks`, `pause_share`: a window that does not fill the path is answered by a train of ACKs and a pause in each round
     trip. With this many ACKs in a round trip, and pauses for less than this share of the time, a link was busy all the
