@@ -59,7 +59,7 @@ _UNDECIDED = (
         "capture at the sender again: the segment that three duplicate ACKs request follows within a round trip.",
         by_value="verdict",
         changes={
-            "right": "Nothing to change here: after a timeout the sender must not retransmit again for these duplicate ACKs; "
+            "right": "Nothing to change here: after a timeout the sender must not retransmit for these duplicate ACKs; "
             "remove the cause of that timeout.",
         },
     ),
@@ -72,8 +72,8 @@ def missing_fast_retransmit(
     What it finds
     -------------
     Runs of three or more duplicate ACKs without a retransmission of the segment that they request, and whether that was right or
-    wrong. A wrong one costs the time from the third duplicate ACK to the retransmission or the ACK of new data, less the time of a
-    fast retransmit. A right one costs nothing; there is one finding for each direction, with all reasons.
+    wrong. A wrong one costs the time from the third duplicate ACK to the retransmission or the ACK of new data, less that of a fast
+    retransmit. A right one costs nothing; there is one finding for each direction, with all reasons.
 
     Why it happens
     --------------
@@ -89,23 +89,23 @@ def missing_fast_retransmit(
     retransmits the left edge so late; it is not wrong to leave the byte to a timer that expires no later. A fast
     recovery sends a byte once: a retransmission since its start is the answer.
     `wait_rtts` and `min_wait_ms`: what a fast retransmit may take; a round trip covers RACK's reordering window (RFC 8985),
-    20 ms the scheduling of a busy host. Without an answer the reason is the first of these:
+    20 ms a busy host's scheduling. Without an answer the reason is the first of these:
     `after_timeout`: the ACK is not above what had been sent at an earlier expiry;
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
     `spurious_retransmissions`: at least three retransmissions below that ACK in the last `cause_s` seconds (longer than any round
     trip with its queue) were spurious;
-    `data_between`: without SACK, the other side sent data between its duplicate ACKs. Linux takes an ACK with a new sequence number as a
+    `data_between`: without SACK, the other side sent data between duplicate ACKs. Linux takes an ACK with a new sequence number as a
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
-    `no_sack_blocks`: SACK was agreed and that direction never sent a block;
+    `no_sack_blocks`: SACK was agreed, and that direction sent no block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission;
     `few_above`: with SACK, fewer than three segments were above the missing one (RFC 6675 section 4);
-    `reordering`: the fast retransmit before was spurious, or answered a later duplicate ACK than the third (Linux waits for more).
+    `reordering`: the one before was spurious, or answered a later duplicate ACK than the third (Linux waits for more).
     Without a reason it was wrong.
 
     What fools it
     -------------
-    A retransmission that may be under way, sent after the segment that the first ACK answers, is the answer, also if it is lost: that
-    shows only later. Window updates and keep-alives repeat an ACK number and are no duplicate ACKs. A tap that misses packets may miss the
+    A retransmission that may be under way, sent after the segment that the first ACK answers, is the answer, also if lost: that
+    shows later. Window updates and keep-alives repeat an ACK number and are no duplicate ACKs. A tap that misses packets may miss the
     retransmission: a wrong case is undecided there; so is one without a timeout where the capture ends before the segment arrives. Copies of a SYN
     are answered with ACKs of byte 1, which ask for nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
@@ -161,9 +161,10 @@ def missing_fast_retransmit(
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
-    # A queue that empties has passed it.
+    # A queue that empties passes it.
     passed = np.where(sent == NULL, facts.last_packet_ns(third.key), until)
-    unseen[missing] |= may_be_unseen(facts, third.key[missing], third["t_ns"][missing], passed[missing])
+    at, ids = third["t_ns"][missing], reason[missing] != "after_timeout"
+    unseen[missing] |= may_be_unseen(facts, third.key[missing], at, passed[missing], ids)
     missing &= ~unseen
     wrong = missing & (reason == "") & ((sent == NULL) | late)
     for which, why in zip((away, cut, unseen), _UNDECIDED, strict=True):

@@ -13,13 +13,13 @@ _PAUSE = 2
 _RUN = 16
 
 
-def may_be_unseen(facts: Facts, keys: Array, from_ns: Array, until_ns: Array) -> Array:
+def may_be_unseen(facts: Facts, keys: Array, from_ns: Array, until_ns: Array, by_ids: Array) -> Array:
     """Whether what each sender made at `from_ns` may not have passed the tap by `until_ns`.
 
-    Its IP identifications count packets that the capture does not hold, or its host sent without a pause all the time: the packet
-    may have been in the queue of the interface, which hands packets to the tap when they leave (Linux, `dev_hard_start_xmit`).
+    Its IP identifications count packets that the capture does not hold (asked for `by_ids`), or its host sent without a pause all the time:
+    the packet may have been in the queue of the interface, which hands packets to the tap when they leave (Linux, `dev_hard_start_xmit`).
     """
-    out = facts.flow_values("missing_packets", keys) > 0
+    out = by_ids & (facts.flow_values("missing_packets", keys) > 0)
     if out.all():
         return out
     senders, host = np.unique(_hosts(facts, keys), return_inverse=True)
