@@ -41,9 +41,8 @@ class ReceiverDelays:
         # Of a packet that one of them missed, or that was lost, the time that is known.
         seen, last = (near != NONE) & (far != NONE), np.maximum(near, far)
         first = np.where(seen, np.minimum(near, far), last)
-        order = np.lexsort((first, narrow(flow)))
-        order = order[np.searchsorted(flow.take(order), 0) :]
-        order = order[last.take(order) != NONE]
+        known = np.flatnonzero((flow >= 0) & (last != NONE))
+        order = known[np.lexsort((first[known], narrow(flow[known])))]
         flow, near, far, seen, first, last = (values.take(order) for values in (flow, near, far, seen, first, last))
         back = coded(links.column("direction"), ("a2b", "b2a")).take(order)
         data = integers(links.column("payload_bytes"), 0).take(order) > 0
