@@ -23,7 +23,7 @@ ARRIVED, LOST, OPEN = 1, 0, -1
 def outstanding(*arrival: int) -> tuple[bool, bool]:
     """Three segments of 100 bytes, of which these arrived; then a timer repeats the first."""
     rows = SimpleNamespace(
-        key=np.zeros(4, np.int64),
+        keys=np.zeros(1, np.int64),
         stream=np.zeros(4, np.int64),
         start=np.array([1, 101, 201, 1]),
         length=np.full(4, 100),
