@@ -161,10 +161,8 @@ def missing_fast_retransmit(
     cut |= missing & (sent == NULL) & (facts.last_packet_ns(third.key) - third["t_ns"] < latest[flow])
     missing &= ~cut
     unseen = missing & (reason == "") & (facts.flow_values("lost_before_tap", third.key) > 0)
-    # A queue that empties passes it.
-    passed = np.where(sent == NULL, facts.last_packet_ns(third.key), until)
     at, ids = third["t_ns"][missing], reason[missing] != "after_timeout"
-    unseen[missing] |= may_be_unseen(facts, third.key[missing], at, passed[missing], ids)
+    unseen[missing] |= may_be_unseen(facts, third.key[missing], at, until[missing], ids)
     missing &= ~unseen
     wrong = missing & (reason == "") & ((sent == NULL) | late)
     for which, why in zip((away, cut, unseen), _UNDECIDED, strict=True):
