@@ -10,7 +10,7 @@ import pytest
 
 import wlanlens as wl
 from tests.detectors.together import aligned
-from wlanlens.ledger.air import ACCESS_NS, access_ns
+from wlanlens.ledger.air import ACCESS_NS, access_ns, contends
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.trace import Trace
 from wlanlens.validation.ledger_scoring import scores
@@ -70,3 +70,11 @@ def test_a_window_whose_data_takes_the_whole_round_trip_limits_nothing(tmp_path:
     made = simulate("clean_link", tmp_path, seed=3, receive_window_bytes=12318, delayed_ack_segments=8, duration_s=3.0)
     trace = wl.align([made.captures["sender"]])
     assert variation(made, trace, ("sender",)) < 0.03
+
+
+def test_a_bus_makes_idle_times_alike_and_a_backoff_does_not() -> None:
+    may = np.array([True] * 8 + [False])
+    backoff = np.array([50, 70, 110, 230, 350, 470, 590, 900, 100]) * 1000
+    assert contends(backoff, may, ACCESS_NS).tolist() == [True] * 7 + [False] * 2
+    assert not contends(np.full(9, 471_000), may, ACCESS_NS).any()
+    assert not contends(backoff, np.zeros(9, bool), ACCESS_NS).any()

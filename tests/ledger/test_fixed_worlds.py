@@ -128,6 +128,8 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
         # A window of one segment on the air, by a clock that is ahead; data that waits to the end of the captures.
         (371186, 0.02),
         (371260, 0.05),
+        # A bus whose packets find the channel idle.
+        (375195, 0.05),
     ],
 )
 def test_variation_of_all_captures_together(world: int, most: float, tmp_path: Path) -> None:

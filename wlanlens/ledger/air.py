@@ -90,6 +90,13 @@ def access_ns(idle_ns: Array, back: Array) -> int:
     return min(longest)
 
 
+def contends(idle_ns: Array, may: Array, longest_ns: int) -> Array:
+    """Which packets, of those that may have waited, came after the idle time of a backoff: at most this, and not alike, as a bus makes them."""
+    some = may & (idle_ns <= longest_ns)
+    low, high = np.percentile(idle_ns[some], (25, 75)) if some.any() else (0, 0)
+    return some & (high >= 2 * low)
+
+
 def numbers_of(table: pa.Table, name: str) -> Array:
     """A column as whole numbers; `NONE` for null."""
     return integers(table.column(name), NONE)

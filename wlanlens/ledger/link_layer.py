@@ -22,6 +22,7 @@ from wlanlens.ledger.air import (
     SIFS_NS,
     Air,
     access_ns,
+    contends,
     numbers_of,
     part,
     rows_of,
@@ -43,8 +44,7 @@ PIECE_NS = 100_000_000
 #: A sniffer that misses one packet in so many, or fewer, shows when the air was not full.
 MISSED_PART = 50
 
-#: From the end of one packet's exchange to the time at which the next one waits, which it caused: DIFS, 50 us (802.11b), and
-#: as much for the hosts and for clocks.
+#: From the end of one packet's exchange until the next one waits, which it caused: DIFS, 50 us (802.11b), and as much for hosts and clocks.
 TURN_NS = 100_000
 
 #: A host that sends nothing for so long, the shortest delayed ACK of Linux, has nothing in its queue.
@@ -332,7 +332,7 @@ class LinkLayer:
         longest = access_ns((begin - free)[ready <= free], back[ready <= free])
         # The host hears of a transfer a while after the adapter has it, and that contends for the channel meanwhile, if it was not long idle.
         unheard = links["air_packet"][out][self._urbs["t_complete_ns"][at[out]] >= links["air_start"][out]]
-        ready = np.where(np.isin(mine["first_packet"], unheard) & (begin - free <= longest), free, ready)
+        ready = np.where(contends(begin - free, np.isin(mine["first_packet"], unheard), longest), free, ready)
         since = np.maximum(np.maximum(free, begin - longest), ready)
         useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)
         tried = np.minimum(aired["air_start"], aired["tried"])
