@@ -29,6 +29,8 @@ SIFS_NS = 18_000
 #: No time, and none to come.
 NONE = -(2**62)
 NEVER = np.iinfo(np.int64).max
+#: The end of what lasts to the end of the captures: gaps can be added to it.
+TO_THE_END = 2**61
 
 
 class Air:
@@ -85,16 +87,20 @@ def access_ns(idle_ns: Array, back: Array) -> int:
         mine = idle_ns[back == way]
         if len(mine) < LEAST_BACKOFFS:
             return ACCESS_NS
-        low, middle, high = (int(x) for x in np.percentile(mine, (25, 50, 75)))
-        longest.append(max(ACCESS_NS, 2 * middle) if high >= 2 * low else ACCESS_NS)
+        longest.append(max(ACCESS_NS, 2 * int(np.median(mine))) if _differ(mine) else ACCESS_NS)
     return min(longest)
 
 
 def contends(idle_ns: Array, may: Array, longest_ns: int) -> Array:
     """Which packets, of those that may have waited, came after the idle time of a backoff: at most this, and not alike, as a bus makes them."""
     some = may & (idle_ns <= longest_ns)
-    low, high = np.percentile(idle_ns[some], (25, 75)) if some.any() else (0, 0)
-    return some & (high >= 2 * low)
+    return some & _differ(idle_ns[some])
+
+
+def _differ(idle_ns: Array) -> bool:
+    """Whether idle times are spread as those of a backoff are: the upper quartile is twice the lower one or more."""
+    low, high = np.percentile(idle_ns, (25, 75)).astype(np.int64) if len(idle_ns) else (0, 0)
+    return bool(high >= 2 * low)
 
 
 def numbers_of(table: pa.Table, name: str) -> Array:

@@ -147,8 +147,7 @@ def from_intervals(
     origin = np.arange(len(who))
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         row, start, end, category = from_first_packet(below["links"], flow, back, start, end, category)
-        who, flow, back, origin = who[row], flow[row], back[row], origin[row]
-        limited, limits = limited[row], limits[row]
+        who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
         delays = ReceiverDelays(below["links"])
         idle = category == CATEGORIES.index("application")
         delays.leave_out_idle(flow[idle], back[idle], start[idle], end[idle])
@@ -158,13 +157,11 @@ def from_intervals(
             row, start, end, category = delays.cut(
                 flow, back, start, end, category, blocked, CATEGORIES.index("delayed_ack")
             )
-            who, flow, back, origin = who[row], flow[row], back[row], origin[row]
-            limited, limits = limited[row], limits[row]
+            who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
         if (limited | (limits >= 0) | (category == CATEGORIES.index("path"))).any():
             line = Line(below["links"])
             row, start, end, category = cut_where_full(line, flow, back, start, end, category, limited, limits)
-            who, flow, back, origin = who[row], flow[row], back[row], origin[row]
-            limited, limits = limited[row], limits[row]
+            who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
             queued = line.queues(flow, back, start, end, category == CATEGORIES.index("path"), origin, queued)
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:

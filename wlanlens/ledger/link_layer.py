@@ -20,6 +20,7 @@ from wlanlens.ledger.air import (
     NEVER,
     NONE,
     SIFS_NS,
+    TO_THE_END,
     Air,
     access_ns,
     contends,
@@ -32,7 +33,7 @@ from wlanlens.ledger.full_links import FullTimes, answered_within, cut_where_ful
 from wlanlens.ledger.reservations import first_attempts
 from wlanlens.ledger.spans import Spans, without_pause
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import Array, coded, find, integers, narrow, numbers_of_texts
+from wlanlens.tables.columns import Array, coded, find, integers, known, narrow, numbers_of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,9 +70,7 @@ class LinkLayer:
                 for name, extreme, none in (("first", np.minimum, NEVER), ("latest", np.maximum, NONE)):
                     extreme(self._links[name], integers(column, none), out=self._links[name])
         #: Whether a capture saw it before it was on the air.
-        self._links["tapped"] = (
-            links.column("sender_t_ns").is_valid().to_numpy() & links.column("receiver_t_ns").is_valid().to_numpy()
-        )
+        self._links["tapped"] = known(links.column("sender_t_ns")) & known(links.column("receiver_t_ns"))
         of_tcp = self._links["flow"] != NONE
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
@@ -198,7 +197,8 @@ class LinkLayer:
 
         # A USB adapter takes packets slowly: the queue of its host is above the tap.
         over_usb = bool((links["usb_packet"] != NONE).any())
-        return FullTimes(of((*before, acks) if over_usb else before), of((*before, acks)))
+        possible = of((*before, acks))
+        return FullTimes(possible if over_usb else of(before), possible)
 
     def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
         """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
@@ -218,7 +218,10 @@ class LinkLayer:
         host's clock.
         """
         links = self._links
-        raw = np.maximum(links["first"], np.minimum(self._completed(links), links["air_begin"]))
+        raw, (sent, transfer) = links["first"].copy(), self._transfers(links)
+        # Until the adapter had it from its host.
+        complete = np.minimum(self._urbs["t_complete_ns"][transfer], links["air_begin"][sent])
+        raw[sent] = np.maximum(raw[sent], complete)
         heard = links["air_t_ns"] != NONE
         arrived = heard & (links["latest"] > np.maximum(links["air_t_ns"], links["air_last_ns"]))
         none = np.int64(2**62)
@@ -280,7 +283,7 @@ class LinkLayer:
         left = self._left(links) & (over_usb | ~over_usb.any())
         left &= over_usb | (links["first"] == links["latest"])
         since = links["latest"][left]
-        return Spans.of(since, np.full(len(since), -NONE // 2))
+        return Spans.of(since, np.full(len(since), TO_THE_END))
 
     def _left(self, links: dict[str, Array]) -> Array:
         """Packets that were not on the air, of which none later was."""
@@ -290,27 +293,24 @@ class LinkLayer:
         before = last[links["back"]]
         return np.asarray(~heard & (before != NONE) & (links["first"] > before))
 
-    def _completed(self, links: dict[str, Array]) -> Array:
-        """When the adapter had each packet from its host."""
+    def _transfers(self, links: dict[str, Array]) -> tuple[Array, Array]:
+        """Packets that their host sent over the bus, and the transfer of each."""
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
-        out = np.full(len(at), NONE)
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
-        sent = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
-        out[sent] = self._urbs["t_complete_ns"][at[sent]]
-        return out
+        hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
+        return hit, at[hit]
 
     def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans, Spans]:
         """When packets of one connection were on the air, in retries, at their access to the channel, waiting for the air, and on the bus."""
         links, mine = part(self._links, flow), part(self._useful, flow)
         heard = links["air_t_ns"] != NONE
-        at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
-        hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
-        out = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
-        out = out[self._urbs["t_complete_ns"][at[out]] != NONE]
-        bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
+        out, transfer = self._transfers(links)
+        complete = self._urbs["t_complete_ns"][transfer]
+        out, transfer, complete = (rows[complete != NONE] for rows in (out, transfer, complete))
+        bus = Spans.of(self._urbs["t_submit_ns"][transfer], complete)
         # The wait for the air begins when the adapter has the packet. The adapter may transmit before the host sees the completion.
         ready = links["first"].copy()
-        ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
+        ready[out] = np.minimum(complete, np.maximum(links["air_start"][out], ready[out]))
         aired = rows_of(links, heard)
         # The clock of a capture may be ahead of the sniffer's.
         first, air = self._since_answered(aired, np.minimum(ready, links["on_air"])[heard]), aired["air_t_ns"]
@@ -331,7 +331,7 @@ class LinkLayer:
         back = value_at(aired["air_packet"][order], aired["back"][order], mine["first_packet"])
         longest = access_ns((begin - free)[ready <= free], back[ready <= free])
         # The host hears of a transfer a while after the adapter has it, and that contends for the channel meanwhile, if it was not long idle.
-        unheard = links["air_packet"][out][self._urbs["t_complete_ns"][at[out]] >= links["air_start"][out]]
+        unheard = links["air_packet"][out][complete >= links["air_start"][out]]
         ready = np.where(contends(begin - free, np.isin(mine["first_packet"], unheard), longest), free, ready)
         since = np.maximum(np.maximum(free, begin - longest), ready)
         useful, access = Spans.of(mine["start"], mine["end"]), Spans.of(since, begin)

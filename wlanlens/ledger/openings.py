@@ -30,6 +30,8 @@ def from_first_packet(
     rows = np.arange(len(flow))
     begins = np.concatenate(([True], (flow[1:] != flow[:-1]) | (back[1:] != back[:-1])))
     late = np.flatnonzero(begins & np.isin(category, (HANDSHAKE, RTO_WAIT)))
+    if not len(late):
+        return rows, start, end, category
     first = _first_seen(links, flow[late])
     late, first = late[first < start[late]], first[first < start[late]]
     if not len(late):
@@ -37,17 +39,13 @@ def from_first_packet(
     key = 2 * flow.astype(np.int64) + back
     order = np.lexsort((start, key))
     at = np.searchsorted(key[order], key[late] ^ 1)
-    since, parts = first.copy(), [(rows, start, end, category)]
+    since, parts = first, []
     expired = np.zeros(len(late), bool)
     for step in range(_STEPS):
         other = order[np.minimum(at + step, len(order) - 1)]
-        until = np.where(key[other] == (key[late] ^ 1), np.clip(end[other], since, start[late]), since)
-        until = start[late] if step == _STEPS - 1 else until
-        code = np.where(
-            np.isin(category[other], (RTO_WAIT, RTO_BACKOFF)) & (key[other] == (key[late] ^ 1)),
-            category[other],
-            HANDSHAKE,
-        )
+        same = key[other] == (key[late] ^ 1)
+        until = start[late] if step == _STEPS - 1 else np.where(same, np.clip(end[other], since, start[late]), since)
+        code = np.where(same & np.isin(category[other], (RTO_WAIT, RTO_BACKOFF)), category[other], HANDSHAKE)
         some = since < until
         expired |= some & (code == RTO_WAIT) & (until < start[late])
         parts.append((late[some], since[some], until[some], code[some].astype(category.dtype)))
@@ -55,7 +53,7 @@ def from_first_packet(
     again = late[expired]
     category = category.copy()
     category[again[category[again] == RTO_WAIT]] = RTO_BACKOFF
-    parts[0] = rows, start, end, category
+    parts.append((rows, start, end, category))
     row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((a, row))
     return row[order], a[order], b[order], code[order]

@@ -297,7 +297,7 @@ impl SenderState {
     /// Since the third duplicate ACK more new data passed, without a pause, than duplicate ACKs call for (RFC 6582 section 3.2): it had been
     /// sent before, and waited in a queue between TCP and the tap, as the retransmission did that they called for. That queue shows too where
     /// it lost the segment, and on duplicate ACKs alone a sender that waits for its timer sends two (RFC 3042). It pauses for most of that time.
-    pub fn was_in_queue(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> bool {
+    fn was_in_queue(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> bool {
         // Timestamps show which ACKs a sender had read.
         let called = if o.lost_before_tap && self.own_stamps.is_none() {
             2

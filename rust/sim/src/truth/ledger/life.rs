@@ -4,10 +4,11 @@ use super::below::Below;
 use super::spans::Spans;
 use crate::engine::Ns;
 use crate::packet::PacketFate;
-use crate::tcp::Wait;
+use crate::tcp::{Trigger, Wait};
 use crate::truth::categories::Category;
+use crate::truth::codes::trigger;
 use crate::truth::trips::{Place, Trip, NEVER};
-use crate::truth::{PacketRow, TRIGGERS};
+use crate::truth::PacketRow;
 
 /// What is known of one direction.
 pub(super) struct Direction<'a> {
@@ -57,7 +58,7 @@ impl Canvas {
 }
 
 fn is_probe(p: &PacketRow) -> bool {
-    p.span > 0 && TRIGGERS.get(p.trigger as usize) == Some(&"tail_loss_probe")
+    p.span > 0 && p.trigger == trigger(Trigger::TailLossProbe)
 }
 
 impl Direction<'_> {
