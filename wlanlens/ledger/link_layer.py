@@ -69,8 +69,9 @@ class LinkLayer:
             if column.null_count < len(column):
                 for name, extreme, none in (("first", np.minimum, NEVER), ("latest", np.maximum, NONE)):
                     extreme(self._links[name], integers(column, none), out=self._links[name])
-        #: Whether a capture saw it before it was on the air.
-        self._links["tapped"] = known(links.column("sender_t_ns")) & known(links.column("receiver_t_ns"))
+        #: Whether a capture saw it before it was on the air; of one that was not heard there, whether it arrived.
+        sender, usb, receiver = (known(links.column(f"{point}_t_ns")) for point in ("sender", "usb", "receiver"))
+        self._links["tapped"] = receiver & (sender | usb)
         of_tcp = self._links["flow"] != NONE
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
         self._air(below["frames"], below["exchanges"])
@@ -165,8 +166,7 @@ class LinkLayer:
     def shows_all(self, flow: int) -> bool:
         """Whether the sniffer missed few packets of a connection that arrived, and few passed no tap before the air: they show when it was not full."""
         rows = part(self._links, flow)
-        heard = rows["air_t_ns"] != NONE
-        missed = np.where(heard, ~rows["tapped"], rows["latest"] > rows["first"])
+        missed = (heard := rows["air_t_ns"] != NONE) != rows["tapped"]
         return bool(heard.any() and missed.sum() * MISSED_PART <= len(missed))
 
     def full(self, flow: int, back: int) -> FullTimes | None:

@@ -7,8 +7,9 @@
 use super::ack::{Ack, AckOutcome};
 use super::kinds::{Evidence, Transmission};
 use super::output::Out;
-use super::sender_state::{HeldAck, SenderState};
+use super::sender_state::SenderState;
 use super::seq::newer;
+use super::undecided::HeldAck;
 use crate::packet::Tcp;
 
 /// The least reach: a window without scale (RFC 9293 section 3.1).

@@ -335,21 +335,13 @@ impl Connection {
                 let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
                 if me.view.is_some() {
                     me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
-                } else if o.is_none() && me.waited_in_host(&s, timeline.rest_ns(), &peer.ts_clock, out) {
-                    me.judge_host_queue(&s, echo, &out.busy, &peer.ts_clock, &mut timeline);
-                } else if !o.as_deref().is_some_and(SentOutcome::is_by_ack) && !sends_at_once(me, timeline.rest_ns(), t)
-                {
-                    me.waited_before_tap(t, echo, &mut timeline);
-                    timeline.retract_stall();
-                    let last = me.tally.last_send.unwrap_or(t);
-                    timeline.retract_closed(last);
-                    timeline.sent_all(last);
-                    if me.last_ack.is_some_and(|asked| out.busy.is_first_since(asked)) {
-                        timeline.had_room(last);
+                } else if !me.judge_in_queue(&s, o.as_deref(), echo, &peer.ts_clock, &mut timeline, out) {
+                    let by_ack = o.as_deref().is_some_and(SentOutcome::is_by_ack);
+                    if !by_ack && !sends_at_once(me, timeline.rest_ns(), t) {
+                        me.judge_silence(&s, o.is_none(), echo, &out.busy, &mut timeline);
+                    } else if o.is_none() && me.released_small(&s) {
+                        timeline.sent_all(me.tally.last_send.unwrap_or(t));
                     }
-                    me.missed_ack(&s, o.is_none(), &mut timeline);
-                } else if o.is_none() && me.released_small(&s) {
-                    timeline.sent_all(me.tally.last_send.unwrap_or(t));
                 }
                 if o.is_none() {
                     me.note_write(&s, &mut timeline);

@@ -3,9 +3,10 @@
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
 use super::output::Out;
 use super::scoreboard::Run;
-use super::sender_state::{Recovery, SenderState, Settled, Timeout};
+use super::sender_state::SenderState;
 use super::seq::newer;
 use super::spurious::{AckFacts, Dsack, Later, Pending};
+use super::undecided::{Recovery, Settled, Timeout};
 use crate::limits;
 
 impl SenderState {

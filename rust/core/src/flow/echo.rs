@@ -2,10 +2,11 @@
 
 use super::kinds::{By, Phase, TimeoutKind};
 use super::send::{Sent, SentOutcome};
-use super::sender_state::{EchoWait, SenderState};
+use super::sender_state::SenderState;
 use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
 use super::trigger::REACTION_SLACK_NS;
+use super::undecided::EchoWait;
 
 impl SenderState {
     /// The TSval whose echo shows that the ACK with this TSval arrived: the next one, if an earlier ACK had the same.

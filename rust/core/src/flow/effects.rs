@@ -5,9 +5,10 @@ use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, Transmission, Trigge
 use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use super::sender_state::{Recovery, SenderState, Timeout};
+use super::sender_state::SenderState;
 use super::slow_start::Outstanding;
 use super::trigger::by_timer;
+use super::undecided::{Recovery, Timeout};
 use crate::limits;
 
 impl SenderState {
@@ -150,7 +151,9 @@ impl SenderState {
             || self.burst.is_some()
             || self.stall.is_open()
             || self.first_delayed.is_some()
-            || self.kept_back.is_some();
+            || self.kept_back.is_some()
+            || self.late_copy == Some(t);
+        self.late_copy = self.late_copy.filter(|at| *at == t);
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, held, out.intervals, out.flow, self.reverse);
         }

@@ -53,6 +53,11 @@ impl Busy {
         self.until <= asked
     }
 
+    /// How long its queue lately kept an answer; 0 if none did.
+    pub fn delay(&self) -> i64 {
+        self.delay
+    }
+
     pub fn has_no_pause(&self, asked: i64) -> bool {
         self.since <= asked.saturating_add(TICK_NS)
     }

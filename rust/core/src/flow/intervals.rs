@@ -215,12 +215,26 @@ impl Timeline {
         }
     }
 
+    /// It waited for a timer from one time to another, at which the ACK came that the timer had not waited for.
+    pub fn waited_for_timer(&mut self, since: i64, until: i64) {
+        let full = LIMITED.map(|state| state.on_full_path(false));
+        for state in LIMITED.into_iter().chain(full).chain([State::DelayedAck]) {
+            self.rename_until(since, until, state, State::RtoWait);
+        }
+    }
+
     /// What was `from` since a time is `to`.
     fn rename(&mut self, since: i64, from: State, to: State) {
-        let Some(first) = self.open.iter().find(|p| p.state == from && p.end > since) else { return };
+        self.rename_until(since, i64::MAX, from, to);
+    }
+
+    /// The same for pieces that end by `until`.
+    fn rename_until(&mut self, since: i64, until: i64, from: State, to: State) {
+        let is_meant = |p: &Piece| p.state == from && p.end > since && p.end <= until;
+        let Some(first) = self.open.iter().find(|p| is_meant(p)) else { return };
         let after = self.counts_between(since, first.end);
         for mut p in std::mem::take(&mut self.open) {
-            if p.state == from && p.end > since {
+            if is_meant(&p) {
                 if p.start < since {
                     let before = p.cut(since, &after);
                     self.append(before);

@@ -46,7 +46,7 @@ impl LinkTimes {
         }
     }
 
-    /// A burst of a third size that takes as much longer than the smallest as its bytes let expect shows a line: no timer of a receiver does.
+    /// A burst of a third size that takes as much longer than the smallest as its bytes let expect shows a line.
     pub fn compare(&mut self, bytes: i64, rtt: i64) {
         let (Some((few, took)), Some((many, longer)), Some(expected)) =
             (self.smallest, self.largest, self.on_line(bytes))
@@ -57,9 +57,11 @@ impl LinkTimes {
         self.is_line |= is_between && (rtt - expected).abs() <= (longer - took) / ALIKE_PART;
     }
 
-    /// The round trip of a burst on such a line.
-    pub fn of_line(&self, bytes: i64) -> Option<i64> {
-        self.on_line(bytes).filter(|_| self.is_line)
+    /// The round trip of a burst on such a line. Where no bytes at all would take so much longer than the `least` round trip, a timer of the
+    /// receiver, which is the same each time, is in all of them.
+    pub fn of_line(&self, bytes: i64, least: i64) -> Option<i64> {
+        let by_timer = self.on_line(0).is_none_or(|empty| empty - least >= DELAYED_ACK_NS);
+        self.on_line(bytes).filter(|_| self.is_line && !by_timer)
     }
 
     fn on_line(&self, bytes: i64) -> Option<i64> {

@@ -50,9 +50,11 @@ mod timer;
 mod timestamp_clock;
 mod trigger;
 mod trigger_away;
+mod undecided;
 mod undo;
 mod undo_timeout;
 mod wait_state;
+mod waits_at_host;
 mod window;
 
 use arrow_array::RecordBatch;

@@ -4,7 +4,8 @@ use super::ack::{AckKind, AckOutcome, BURST_GAP_NS};
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::State;
 use super::send::Sent;
-use super::sender_state::{KeptBack, SenderState};
+use super::sender_state::SenderState;
+use super::undecided::KeptBack;
 
 impl SenderState {
     /// New bytes pass: do they begin what met nothing outstanding, or go on with it? A write, or several that were kept back: no less.

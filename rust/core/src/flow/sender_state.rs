@@ -6,7 +6,7 @@ use super::causes::Causes;
 use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
-use super::kinds::{By, Phase, RecoveryEnd, State, TimeoutKind, Trigger};
+use super::kinds::{Phase, State};
 use super::link_times::{Bursts, LinkTimes};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
@@ -17,118 +17,8 @@ use super::spurious::Pending;
 use super::stall::Stall;
 use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
+use super::undecided::{EchoWait, HeldAck, KeptBack, Probe, Recovery, Settled, Timeout};
 use super::undo::Undo;
-
-/// A retransmission that was found to be needed, or left undecided.
-#[derive(Debug, Clone, Copy)]
-pub struct Settled {
-    pub start: i64,
-    pub end: i64,
-    pub row: u64,
-    pub needed: bool,
-}
-
-/// A timer expiry whose kind or end is not yet decided.
-#[derive(Debug, Clone, Copy)]
-pub struct Timeout {
-    pub id: u64,
-    pub packet: u64,
-    pub t: i64,
-    pub start: i64,
-    pub len: u32,
-    pub kind: Option<TimeoutKind>,
-    pub by: Option<By>,
-    pub evidence_packet: Option<u64>,
-    pub backoff: u16,
-    pub rto: Option<i64>,
-    pub fresh_rto: Option<i64>,
-    pub waited: i64,
-    pub silent_from: i64,
-    pub progress: Option<(i64, u64)>,
-    pub flight: u32,
-    /// Highest sequence sent at the expiry.
-    pub sent_end: i64,
-    pub no_dupacks: bool,
-    pub known_tail: Option<bool>,
-}
-
-/// A fast recovery in progress or just ended.
-#[derive(Debug, Clone, Copy)]
-pub struct Recovery {
-    pub id: u64,
-    pub packet: u64,
-    pub t: i64,
-    pub t_end: i64,
-    pub ended: Option<RecoveryEnd>,
-    pub dupacks: u16,
-    pub retransmissions: u32,
-    pub spurious: u32,
-    pub undecided: u32,
-    pub open: u32,
-    pub recover: i64,
-    pub first_row: u64,
-    /// Whether the first segment retransmitted was spurious.
-    pub first_spurious: Option<bool>,
-}
-
-/// A tail loss probe; the next expiry shows whether it was an expiry itself.
-#[derive(Debug, Clone, Copy)]
-pub struct Probe {
-    pub row: u64,
-    pub t: i64,
-    pub start: i64,
-    pub end: i64,
-    pub packet: u64,
-    pub waited: i64,
-    pub silent_from: i64,
-    pub len: u32,
-    /// The probe was the only segment outstanding: head and tail at once.
-    pub alone: bool,
-    /// Undecided: it may have been an expiry.
-    pub trigger: Trigger,
-}
-
-/// A timeout whose bytes had been acknowledged when it passed the tap: were the ACKs late or lost?
-#[derive(Debug, Clone, Copy)]
-pub struct EchoWait {
-    pub timeout: u64,
-    /// An echo of this TSval or a newer one shows that an ACK of the bytes arrived.
-    pub acked: u32,
-    /// TSval of the last ACK before the retransmission, and how long before the timer expired it passed (by the sender's clock).
-    pub last: u32,
-    pub before: i64,
-    /// The ACK that answered the retransmission: its TSval, and when it passed.
-    pub answer: Option<(u32, i64)>,
-    /// Of a SYN: its sender answers a SYN+ACK at once.
-    pub syn: bool,
-    /// The ACKs came with data, or after data, that the sender may lack: it echoes none of them until that is repaired.
-    pub blocked: bool,
-}
-
-/// A small segment was outstanding, and without an ACK a full one followed: it holds more than one write.
-#[derive(Debug, Clone, Copy)]
-pub struct KeptBack {
-    /// When the small segment passed, and when the full one did.
-    pub small_at: i64,
-    pub full_at: i64,
-    /// The full segment ends here.
-    pub end: i64,
-    /// Since when the small one waited at the receiver, and what its sender seemed to wait for.
-    pub since: i64,
-    pub state: State,
-}
-
-/// An ACK beyond everything sent, until another packet confirms or refutes it.
-#[derive(Debug, Clone, Copy)]
-pub struct HeldAck {
-    pub packet: u64,
-    pub t: i64,
-    pub ack: i64,
-    pub raw_window: u16,
-    pub window: Option<u32>,
-    pub timestamps: Option<(u32, u32)>,
-    pub sack_ok: bool,
-}
 
 /// Counts for `flows`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -267,6 +157,8 @@ pub struct SenderState {
     pub last_advance_packet: u64,
     /// The least time from one such ACK to the next for 1024 bytes that it acknowledges, ns.
     pub least_spaced: Option<i64>,
+    /// The latest time without one of half a round trip or more, and when it ended.
+    pub silence: (i64, i64),
     pub sacked_bytes: i64,
     pub expired_at: i64,
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).
@@ -366,6 +258,8 @@ pub struct SenderState {
     pub wscale: Option<u8>,
     /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
     pub dup_run: Option<(i64, u16, i64)>,
+    /// Its latest packet, if that repeats bytes whose ACK had come before: it was in the queue of its host.
+    pub late_copy: Option<i64>,
     pub dup_runs: Option<Box<DupRuns>>,
     pub sacked_hi: i64,
     pub last_sack: Option<Box<[(i64, i64); 4]>>,

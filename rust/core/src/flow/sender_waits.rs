@@ -2,18 +2,14 @@
 
 use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
-use super::host_queue::Busy;
 use super::intervals::own_delay;
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
-use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::{Lone, SenderView, Woke};
 use super::seq::newer;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
-use super::timestamp_clock::TimestampClock;
-use super::trigger::REACTION_SLACK_NS;
 use super::wait_state::{pace_of, sends_at_once};
 
 /// Two clocks differ by one part of so many at most (IEEE 802.3 clause 22.2.2.1: 100 ppm each).
@@ -31,73 +27,6 @@ impl SenderState {
     /// The same where the tap is away from it.
     pub fn loop_ns(&self) -> Option<i64> {
         self.longest_loop().filter(|_| !self.is_at_tap())
-    }
-
-    /// At its host, new data passes late after the latest ACK, and other packets of the host passed meanwhile, or by its timestamp it was made
-    /// when that ACK passed: the data waited in the host's queue, which is above the tap.
-    pub fn waited_in_host(&self, s: &Sent, rest_ns: i64, clock: &TimestampClock, out: &mut Out<'_>) -> bool {
-        let Some(asked) = self.last_ack.filter(|_| self.is_at_tap()) else { return false };
-        let delay = s.t - asked;
-        let at_once = delay <= rest_ns.max(REACTION_SLACK_NS);
-        let waited = !at_once && (out.busy.delays(asked, s.t) || clock.was_made_then(s.tsval, asked, s.t));
-        if waited || at_once {
-            out.hosts.note_delay(self.host, s.t, delay, s.start == self.una);
-        }
-        waited
-    }
-
-    /// The tap is at its host: an ACK that passed has reached it, whenever its answer passes.
-    pub fn is_at_tap(&self) -> bool {
-        (self.near_sender || self.at_host) && !self.sniffed
-    }
-
-    /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
-    /// `clock`: that of its timestamps. `echo`: what the packet echoes.
-    pub fn judge_host_queue(
-        &self,
-        s: &Sent,
-        echo: Option<u32>,
-        busy: &Busy,
-        clock: &TimestampClock,
-        timeline: &mut Timeline,
-    ) {
-        // What follows an own packet tells nothing of the time before that, unless it was written before the latest ACK.
-        let older = self.echoes_older(echo);
-        let Some(asked) = self.last_ack.filter(|_| older || self.tally.last_send <= self.last_ack) else { return };
-        let state = if self.slow_start.over { State::Transfer } else { State::SlowStart };
-        // The fastest packet of its clock may have waited as long as the fastest reaction.
-        let made = s.tsval.and_then(|tsval| clock.made_after(tsval)).zip(self.reaction);
-        let written = made.map(|(made, fastest)| made.saturating_sub(fastest));
-        // What echoes an older ACK than the latest one was written before that.
-        let then = clock.was_made_then(s.tsval, asked, s.t);
-        let written = written.filter(|made| made.saturating_sub(asked) > REACTION_SLACK_NS && !older && !then);
-        timeline.was_under_way(written.or(self.last_advance).unwrap_or(s.t), state);
-        if s.start != self.una || written.is_some() {
-            return;
-        }
-        let shared = !busy.has_no_pause(asked) && busy.had_it(asked, s.t);
-        if shared || self.released_small(s) {
-            timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
-        }
-    }
-
-    /// Near the sender, its packet echoes an older ACK than the latest one, which passed long before: it was made earlier, and waited in
-    /// a queue between TCP and the tap. The application was not idle meanwhile.
-    pub fn waited_before_tap(&self, t: i64, echo: Option<u32>, timeline: &mut Timeline) {
-        let late = t - self.peer_tsval_at > self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
-        if let (true, Some(since)) = (late && self.echoes_older(echo), self.last_advance) {
-            timeline.was_under_way(since, State::Transfer);
-        }
-        // A timer sent it, as the host dropped what was sent before.
-        let silent = self.last_ack.max(self.tally.last_send).filter(|at| t - at >= LEAST_TIMEOUT_NS);
-        if let (true, Some(since)) = (self.host_dropped, silent) {
-            timeline.was_for_timer(since);
-        }
-    }
-
-    /// A packet with this echo was made before the latest ACK arrived.
-    fn echoes_older(&self, echo: Option<u32>) -> bool {
-        !self.peer_waits && self.peer_tsval.zip(echo).is_some_and(|(latest, echo)| newer(latest, echo))
     }
 
     /// The ACK of everything released a small segment after another one: the sender kept it back until then (Nagle, RFC 1122 section 4.2.3.4).

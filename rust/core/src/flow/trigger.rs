@@ -4,9 +4,10 @@ use super::ack::DUPACK_THRESHOLD;
 use super::causes::Causes;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
-use super::sender_state::{Probe, SenderState};
+use super::sender_state::SenderState;
 use super::seq::reached;
 use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
+use super::undecided::Probe;
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).

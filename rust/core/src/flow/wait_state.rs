@@ -104,7 +104,7 @@ pub fn delayed_ack(
     let least = h.rtt_least?;
     // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
     let bytes = if first { o.acked } else { h.flight_sent };
-    let own = match (h.sizes.of_line(bytes), h.ns_per_kib) {
+    let own = match (h.sizes.of_line(bytes, least), h.ns_per_kib) {
         // What passes a tap at the receiver has the path behind it.
         _ if h.near_receiver => 0,
         (Some(trip), _) => trip - least,
@@ -254,8 +254,11 @@ impl SenderState {
         let slack = self.own_time().max(floor / 4);
         let on_way = |head: i64| t - head <= floor + slack - pace.min(head - sent).clamp(0, floor);
         let empty = head.is_none_or(on_way);
-        // Data or its ACK is in the queue nearly all the time. A queue that holds none of its data is that of other flows.
-        let busy = floor <= (t - sent) / IDLE_PART;
+        // Data or its ACK is in the queue nearly all the time. A queue that holds none of its data is that of other flows, and so is one that
+        // passes none of it for nearly the whole round trip.
+        let (silent, until) = self.silence;
+        let passes = until <= sent || silent <= (t - sent) / 8 * 7;
+        let busy = passes && floor <= (t - sent) / IDLE_PART;
         (self.queued, self.late) = (late && self.late && busy && !empty, late);
         if empty {
             (self.path_empty_at, self.path_answered_at, self.fills_path) = (t, None, false);

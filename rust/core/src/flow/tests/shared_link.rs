@@ -42,15 +42,27 @@ fn bursts_whose_acks_a_timer_delays_keep_no_link_busy() {
 }
 
 #[test]
+fn a_timer_in_every_round_trip_shows_no_line() {
+    let mut sizes = LinkTimes::default();
+    // 20 ms there and back, 2 us a byte, and the receiver's timer of 100 ms.
+    for bytes in [18, 180, 162] {
+        sizes.note(bytes, 120_000_000 + bytes * 2000, None);
+        sizes.compare(bytes, 120_000_000 + bytes * 2000);
+    }
+    assert!(sizes.of_line(180, 100_000_000).is_some());
+    assert_eq!(sizes.of_line(180, 20_000_000), None);
+}
+
+#[test]
 fn a_line_of_any_speed_has_a_round_trip() {
     let mut sizes = LinkTimes::default();
     for (bytes, rtt) in [(1, 1), (3, 1 << 39), (2, 1 << 38)] {
         sizes.note(bytes, rtt, None);
         sizes.compare(bytes, rtt);
     }
-    assert!(sizes.of_line(2).is_some_and(|rtt| (rtt - (1 << 38)).abs() < 9));
+    assert!(sizes.of_line(2, 1 << 38).is_some_and(|rtt| (rtt - (1 << 38)).abs() < 9));
     // 2^31 bytes would take longer than any number of ns.
-    assert!(sizes.of_line(1 << 31).is_some_and(|rtt| rtt <= 1 << 41));
+    assert!(sizes.of_line(1 << 31, 1 << 38).is_some_and(|rtt| rtt <= 1 << 41));
 }
 
 #[test]
