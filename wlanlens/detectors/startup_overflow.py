@@ -62,7 +62,6 @@ def startup_overflow(
     ceiling_share: float = 0.7,
     ceiling_quantile_share: float = 0.95,
     lost_share: float = 0.8,
-    batch_rtts: float = 0.1,
     before_share: float = 0.8,
 ) -> Iterator[Finding | Undecided]:
     """Slow start overshot a buffer: several losses in the first window.
@@ -95,14 +94,13 @@ def startup_overflow(
     `ceiling_quantile_share`: the highest is this quantile of the round trips, so that a few held packets do not count.
     `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
     share of the segments between the first and the last loss was lost; undecided where more was.
-    `batch_rtts`: a batch sent within this many round trips may be lost whole.
     `before_share`: slow start grows the flight by half or more each round trip: a round trip before the first loss it was at
     most this share. A sender limited by the receiver's window always has a full queue; its losses have another cause.
 
     What fools it
     -------------
-    Random losses are as frequent later on; a burst of errors destroys neighbours at any length of the queue: no finding, unless
-    the burst hits a batch when the queue is longest. Where losses stay frequent, chance explains the first ones: undecided. At a
+    Random losses are as frequent later on; a burst of errors destroys neighbours at any length of the queue: no finding. A batch
+    that is lost whole when the queue is longest may be either: undecided. Where losses stay frequent, chance explains the first ones: undecided. At a
     tap after the queue the lost copies are not seen: undecided.
 
     References
@@ -148,7 +146,7 @@ def startup_overflow(
             if case is None:
                 continue
             full = case.queue_ns > 0 and ceiling_share * case.ceiling_ns <= case.queue_ns
-            thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
+            thinned = case.losses <= lost_share * case.sent_between
             if full and case.flight_before <= before_share * case.flight:
                 clear = thinned and case.p_value <= chance_share
                 (frequent if not clear else unknown if open_ else cases).append(case)

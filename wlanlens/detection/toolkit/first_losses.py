@@ -100,8 +100,6 @@ class FirstLosses:
     losses: int
     sent: int
     sent_between: int
-    spread_ns: int
-    min_rtt_ns: int
     p_value: float
     queue_ns: int
     ceiling_ns: int
@@ -170,8 +168,6 @@ def judge_first_losses(
         losses=len(first),
         sent=int(inside.sum()),
         sent_between=int(((sent >= t_first) & (sent <= t_last)).sum()),
-        spread_ns=t_last - t_first,
-        min_rtt_ns=min_rtt,
         # The first loss is where the search began: it does not count.
         p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
         queue_ns=min(rtt_before - min_rtt, int(usual_ns / growth_share)),
