@@ -190,9 +190,6 @@ impl SenderState {
             if let Some(at) = self.last_advance {
                 let spaced = (a.t - at).saturating_mul(1024) / o.acked.max(1);
                 self.least_spaced = Some(self.least_spaced.map_or(spaced, |least| least.min(spaced)));
-                if self.timer.srtt().is_some_and(|srtt| a.t - at > srtt / 2) {
-                    self.silence = (a.t - at, a.t);
-                }
             }
             (self.last_advance, self.last_advance_packet) = (Some(a.t), a.packet);
             self.last_ack = Some(a.t);

@@ -58,6 +58,11 @@ impl Busy {
         self.delay
     }
 
+    /// It was busy with one packet from then until the present one.
+    pub fn passed_only(&self, packet_t: i64) -> bool {
+        self.until == packet_t && self.has_no_pause(packet_t)
+    }
+
     pub fn has_no_pause(&self, asked: i64) -> bool {
         self.since <= asked.saturating_add(TICK_NS)
     }

@@ -157,8 +157,6 @@ pub struct SenderState {
     pub last_advance_packet: u64,
     /// The least time from one such ACK to the next for 1024 bytes that it acknowledges, ns.
     pub least_spaced: Option<i64>,
-    /// The latest time without one of half a round trip or more, and when it ended.
-    pub silence: (i64, i64),
     pub sacked_bytes: i64,
     pub expired_at: i64,
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).

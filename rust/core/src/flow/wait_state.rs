@@ -254,11 +254,8 @@ impl SenderState {
         let slack = self.own_time().max(floor / 4);
         let on_way = |head: i64| t - head <= floor + slack - pace.min(head - sent).clamp(0, floor);
         let empty = head.is_none_or(on_way);
-        // Data or its ACK is in the queue nearly all the time. A queue that holds none of its data is that of other flows, and so is one that
-        // passes none of it for nearly the whole round trip.
-        let (silent, until) = self.silence;
-        let passes = until <= sent || silent <= (t - sent) / 8 * 7;
-        let busy = passes && floor <= (t - sent) / IDLE_PART;
+        // Data or its ACK is in the queue nearly all the time. A queue that holds none of its data is that of other flows.
+        let busy = floor <= (t - sent) / IDLE_PART;
         (self.queued, self.late) = (late && self.late && busy && !empty, late);
         if empty {
             (self.path_empty_at, self.path_answered_at, self.fills_path) = (t, None, false);
@@ -291,7 +288,7 @@ impl SenderState {
             _ if self.fills_path && state.on_full_path(true) == State::FullPath => {
                 state.on_full_path(self.view.is_some())
             }
-            State::SlowStart if self.queued => State::Transfer,
+            State::SlowStart if self.queued => state.on_full_path(self.view.is_some()),
             State::RtoWait if self.keeps_silent(t) => State::Undecided,
             // Whether it repairs the hole meanwhile, or waits for a timer, shows only when the queue has passed.
             State::Transfer if self.hole_since.is_some() && self.far_behind_queue() => State::Undecided,

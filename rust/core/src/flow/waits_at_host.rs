@@ -74,6 +74,10 @@ impl SenderState {
         clock: &TimestampClock,
         timeline: &mut Timeline,
     ) {
+        // The interface passed its data meanwhile: a larger window had gained nothing.
+        if let Some(last) = self.tally.last_send.filter(|last| busy.passed_only(*last)) {
+            timeline.filled_path(last);
+        }
         // What follows an own packet tells nothing of the time before that, unless it was written before the latest ACK.
         let older = self.echoes_older(echo);
         let alone = self.tally.last_send <= self.last_ack || self.late_copy.is_some();
