@@ -31,6 +31,13 @@ def test_a_syn_at_the_end_of_the_capture_or_answered() -> None:
     assert run(CODE, trace([a, {**b, "packets": 1}], segments=SYNS)) == ([], [])
 
 
+def test_an_answer_that_comes_before_a_queued_syn_or_after_the_last_one() -> None:
+    a, b = opening(syn_packets=2)
+    for answered_ms, silent in ((10, True), (6900, False), (7100, False)):
+        answer = {**b, "packets": 1, "syn_packets": 1, "t_first_ns": answered_ms * MS, "t_last_ns": answered_ms * MS}
+        assert bool(run(CODE, trace([a, answer], segments=SYNS))[0]) == silent
+
+
 def test_a_capture_of_one_direction_is_undecided() -> None:
     other = [{**row, "flow": 1, "src_port": 40001} for row in opening()]
     other[0] |= {"ack_packets": 9, "syn_packets": 1}

@@ -95,8 +95,9 @@ def _opening(facts: Facts, min_tries_count: int, min_silence_ns: int) -> Iterato
     # A sender that acknowledges was answered: the capture lacks the other direction.
     unheard = (back <= 0) & (rows["ack_packets"] > 0)
     hosts = {*zip(rows["ip_src"][unheard].tolist(), rows["ip_dst"][unheard].tolist(), strict=True)}
-    # At the passive end its SYN+ACKs came to nothing. A RST without them refuses the connection, which is an answer.
+    # A SYN whose timer ran after a SYN+ACK shows that this came to nothing. A RST without them refuses the connection, which is an answer.
     half_open = (facts.flow_values("syn_packets", rows.key ^ 1) > 0) & (rows["rst_packets"] == 0)
+    half_open &= rows["t_last_ns"] - facts.flow_values("t_first_ns", rows.key ^ 1) >= min_silence_ns
     alone = ((back <= 0) | half_open) & (rows["ack_packets"] == 0)
     alone &= rows["syn_packets"] >= min_tries_count
     rows = rows.take(alone & (rows["t_last_ns"] - rows["t_first_ns"] >= min_silence_ns))
