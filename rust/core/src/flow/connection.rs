@@ -226,12 +226,8 @@ impl Connection {
         if let Some(a) = &ack {
             is_ack = true;
             peer.on_ack(a, &mut acked, out);
-            if acked.kind == AckKind::Advance
-                && peer.flight() == 0
-                && last_send_of_peer.is_some_and(|at| t - at <= TICK_NS)
-            {
-                // Made since that data passed.
-                out.hosts.note_delay(me.host, t, 0, true);
+            if acked.kind == AckKind::Advance && span == 0 {
+                me.note_ack_delay(t, &acked, peer, last_send_of_peer, out);
             }
         }
         let ends = peer.phase != repaired && matches!(repaired, Phase::Recovery | Phase::Loss);
@@ -344,9 +340,12 @@ impl Connection {
                     }
                 }
                 if o.is_none() {
-                    me.note_write(&s, &mut timeline);
+                    me.note_write(&s, &out.busy, &mut timeline);
                     if fin {
-                        timeline.sent_all(me.last_advance.unwrap_or(0));
+                        // Without data it shows that there was no more after the latest bytes.
+                        let since =
+                            if payload == 0 { me.last_advance.min(me.tally.last_send) } else { me.last_advance };
+                        timeline.sent_all(since.unwrap_or(0));
                     }
                 }
             } else if kind == Kind::WindowProbe {

@@ -87,8 +87,14 @@ impl SenderState {
         let number = out.segments.push(row, !o.acked_before);
         if timer {
             self.remember_probe(s, o, number);
+            // A probe ends nothing: since it was made it has been in the queue of the host, as others lately were.
+            let made = t - if trigger == Trigger::TailLossProbe && self.is_at_tap() { out.busy.delay() } else { 0 };
+            let silent_from = o.silent_from.unwrap_or(t);
             if let Some(timeline) = &mut self.timeline {
-                timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
+                timeline.was_timer_wait(silent_from, State::RtoWait, s.packet);
+                if made < t && made > silent_from {
+                    timeline.was(made, State::Transfer, None);
+                }
             }
             if away {
                 self.divide_silence(s, o, 0, hidden);

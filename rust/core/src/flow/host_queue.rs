@@ -13,6 +13,8 @@ const LEAST_BYTES: i64 = 128;
 const SLACK_NS: i64 = 2_000;
 /// Packets in turn: fewer pass without a pause by chance.
 const LEAST_RUN: u32 = 16;
+/// The same of packets that follow no ACK at once either.
+const LEAST_TURNS: u32 = 4;
 /// Fewer connections have one end in common by chance.
 const LEAST_CONNECTIONS: u32 = 16;
 /// A queue that nothing shows any more after so many times its delay has drained.
@@ -29,10 +31,24 @@ pub struct Busy {
     delay: i64,
     /// It once sent for a while without a pause, as a line of constant rate does, and no station.
     line: bool,
+    /// Packets that followed each other without a pause, the present one included, and when the first one passed.
+    run: u32,
+    begun: i64,
 }
 
 impl Busy {
-    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0, line: false };
+    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0, line: false, run: 0, begun: i64::MAX };
+
+    /// The present packet passes right behind the one of that time, as the interface takes packets from its queue, which was empty when
+    /// an ACK came at `asked`.
+    pub fn was_empty(&self, packet_t: i64, asked: i64) -> bool {
+        self.run > 1 && self.until == packet_t && self.begun >= asked
+    }
+
+    /// The same since a round trip before that ACK: the host's data has kept the interface busy since.
+    pub fn is_kept_busy(&self, packet_t: i64, asked: i64, trip: i64) -> bool {
+        self.run >= LEAST_TURNS && self.until == packet_t && asked.saturating_sub(self.begun) >= trip
+    }
 
     /// Other packets passed since the host could answer at `asked`, and its answer passes at `t`: it waited behind them if they passed
     /// without a pause, or if another answer lately waited about as long, less a packet.
@@ -56,11 +72,6 @@ impl Busy {
     /// How long its queue lately kept an answer; 0 if none did.
     pub fn delay(&self) -> i64 {
         self.delay
-    }
-
-    /// It was busy with one packet from then until the present one.
-    pub fn passed_only(&self, packet_t: i64) -> bool {
-        self.until == packet_t && self.has_no_pause(packet_t)
     }
 
     pub fn has_no_pause(&self, asked: i64) -> bool {
@@ -154,7 +165,7 @@ impl HostQueues {
         x.line |= x.run >= LEAST_RUN && x.ns_per_kib < i64::MAX;
         let since = if x.run >= LEAST_RUN { x.busy_since } else { i64::MAX };
         let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
-        Busy { since, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line }
+        Busy { since, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line, run: x.run, begun: x.busy_since }
     }
 
     /// An answer that the host gave at once passes `delay` later: its queue kept it so long. `sure`: it answers no earlier packet.
@@ -251,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_a_line_had_before() {
-        let line = Busy { since: i64::MAX, until: 0, delay: 60 * MS, line: true };
+        let line = Busy { since: i64::MAX, until: 0, delay: 60 * MS, line: true, run: 1, begun: 0 };
         assert!(line.had_it(0, 30 * MS) && !line.had_it(0, 60 * MS));
         // A station shares the air with the ACKs.
         assert!(Busy { line: false, ..line }.had_it(0, 60 * MS));

@@ -1,6 +1,7 @@
 //! Writes that a sender keeps back while the receiver delays the ACK of a small segment: Nagle's algorithm (RFC 1122 section 4.2.3.4).
 
 use super::ack::{AckKind, AckOutcome, BURST_GAP_NS};
+use super::host_queue::Busy;
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::State;
 use super::send::Sent;
@@ -10,7 +11,7 @@ use super::undecided::KeptBack;
 impl SenderState {
     /// New bytes pass: do they begin what met nothing outstanding, or go on with it? A write, or several that were kept back: no less.
     #[inline]
-    pub fn note_write(&mut self, s: &Sent, timeline: &mut Timeline) {
+    pub fn note_write(&mut self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
         let goes_on = self.write > 0 && self.tally.last_send.is_some_and(|last| s.t - last <= TICK_NS);
         let una = self.view.as_ref().map_or(self.una, |view| view.una);
         self.write = match () {
@@ -20,14 +21,16 @@ impl SenderState {
         };
         self.write_most = self.write_most.max(self.write);
         self.note_kept_back(s, timeline);
-        self.note_burst(s, timeline);
+        self.note_burst(s, busy, timeline);
     }
 
     /// At its tap new bytes pass right after the latest ones, and no ACK came between: it sent all at once, and its line passes them one
     /// by one. If they fill the window, that was the limit since the first.
     #[inline]
-    fn note_burst(&mut self, s: &Sent, timeline: &mut Timeline) {
-        let before = self.tally.last_send.filter(|last| s.t - last <= BURST_GAP_NS && self.last_ack <= Some(*last));
+    fn note_burst(&mut self, s: &Sent, busy: &Busy, timeline: &mut Timeline) {
+        let asked = self.last_ack.unwrap_or(i64::MIN);
+        let soon = |last: i64| s.t - last <= BURST_GAP_NS || busy.was_empty(last, asked);
+        let before = self.tally.last_send.filter(|last| soon(*last) && self.last_ack <= Some(*last));
         self.burst = before.filter(|_| self.view.is_none()).map(|last| self.burst.unwrap_or(last));
         let fills = || self.window.is_some_and(|w| self.flight() + self.mss() > i64::from(w));
         if let Some(since) = self.burst.filter(|_| fills()) {

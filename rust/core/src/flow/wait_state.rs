@@ -72,6 +72,8 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         _ if h.window == Some(0) => (State::ZeroWindow, None),
         _ if h.una <= 1 && h.syn_lost && flight <= h.mss() => (State::SlowStart, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
+        // A full segment would have fitted: it had no more.
+        _ if h.len_before > 0 && flight == h.len_before && h.is_small(flight) => (State::Transfer, None),
         _ if !h.slow_start.over => (State::SlowStart, None),
         _ => (State::Transfer, None),
     }

@@ -1,7 +1,8 @@
 //! What a sender had waited for, at a tap of its own host: the host's queue may lie between them.
 
+use super::ack::AckOutcome;
 use super::host_queue::Busy;
-use super::intervals::Timeline;
+use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{State, Transmission};
 use super::output::Out;
 use super::send::{Sent, SentOutcome};
@@ -47,6 +48,23 @@ impl SenderState {
         self.missed_ack(s, first, timeline);
     }
 
+    /// An ACK of new data of the `peer` passes, which had `sent` its latest data then: how long was it in the host's queue?
+    pub fn note_ack_delay(&self, t: i64, o: &AckOutcome, peer: &SenderState, sent: Option<i64>, out: &mut Out<'_>) {
+        let all = peer.flight() == 0;
+        let kept = match () {
+            // Made since that data passed.
+            () if all && sent.is_some_and(|at| t - at <= TICK_NS) => Some(0),
+            () if !self.is_at_tap() => None,
+            // A receiver acknowledges a second full segment at once (RFC 5681 section 4.2).
+            () if o.acked >= 2 * peer.mss() => o.rtt,
+            // Made before what it does not acknowledge had passed.
+            () => peer.scoreboard.front().filter(|_| !all).map(|next| t - next.t_first),
+        };
+        if let Some(delay) = kept {
+            out.hosts.note_delay(self.host, t, delay, true);
+        }
+    }
+
     /// At its host, new data passes late after the latest ACK, and other packets of the host passed meanwhile, or by its timestamp it was made
     /// when that ACK passed: the data waited in the host's queue, which is above the tap.
     fn waited_in_host(&self, s: &Sent, rest_ns: i64, clock: &TimestampClock, out: &mut Out<'_>) -> bool {
@@ -67,7 +85,7 @@ impl SenderState {
 
     /// What it waited for meanwhile. A link of varying pace is shared, as the air is: it was full, and no window was the limit.
     fn judge_host_queue(
-        &self,
+        &mut self,
         s: &Sent,
         echo: Option<u32>,
         busy: &Busy,
@@ -75,8 +93,11 @@ impl SenderState {
         timeline: &mut Timeline,
     ) {
         // The interface passed its data meanwhile: a larger window had gained nothing.
-        if let Some(last) = self.tally.last_send.filter(|last| busy.passed_only(*last)) {
-            timeline.filled_path(last);
+        if let (Some((asked, trip)), Some(last)) = (self.last_ack.zip(self.rtt_least), self.tally.last_send) {
+            if busy.is_kept_busy(last, asked, trip) {
+                timeline.filled_path(last);
+                self.may_fill_path = true;
+            }
         }
         // What follows an own packet tells nothing of the time before that, unless it was written before the latest ACK.
         let older = self.echoes_older(echo);
