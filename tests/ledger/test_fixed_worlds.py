@@ -147,6 +147,8 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
         (377097, 0.03),
         # What a FIN follows without data had been all.
         (378043, 0.13),
+        # ACKs that were late on the bus and the air, for a window of one segment.
+        (379145, 0.06),
     ],
 )
 def test_variation_of_all_captures_together(world: int, most: float, tmp_path: Path) -> None:

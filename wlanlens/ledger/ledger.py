@@ -201,11 +201,10 @@ def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, e
     follows &= np.isin(category[before], [CATEGORIES.index(name) for name in BLOCKED])
     delayed, before = delayed[follows], before[follows]
     shown = delays.any_in(flow[delayed], back[delayed], start[before], end[delayed])
-    # An ACK that left its host at once was late on the path.
-    late = ~shown & delays.at_once(flow[delayed], back[delayed], end[delayed])
+    # An ACK that left its host at once was late on the path: what was the limit before was it until then.
+    shown |= delays.at_once(flow[delayed], back[delayed], end[delayed])
     out = category.copy()
     out[delayed[shown]] = category[before[shown]]
-    out[delayed[late]] = CATEGORIES.index("path")
     return out
 
 
