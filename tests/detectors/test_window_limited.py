@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, MSS, ack, flows, interval, run, trace
+from tests.detectors.made import MS, MSS, S, ack, flows, interval, run, trace
+from tests.rows import table
+from wlanlens.trace import Trace
 
 CODE = "window_limited"
 
@@ -312,3 +314,17 @@ def test_the_initial_window_may_be_as_large_as_the_receivers() -> None:
             ),
         )
         assert (len(found), len(open_)) == counts
+
+
+@pytest.mark.parametrize(("category", "found"), [("receiver_window", 1), ("air_useful", 0)])
+def test_captures_of_the_links_decide_whether_one_was_busy(category: str, found: int) -> None:
+    """A round trip of others' data or of a full link: undecided from one capture."""
+    row = interval("window_limited", 1000, 9000, window_bytes=2 * MSS, rtt_ns=42 * MS)
+    parts = ((1000, 2000, "air_useful"), (2000, 9000, category))
+    rows = [{"category": what, "t_start_ns": a * MS, "t_end_ns": b * MS} for a, b, what in parts]
+    one = trace(flows(segment_max_bytes=MSS, handshake_rtt_ns=2 * MS), intervals=[row])
+    assert len(run(CODE, one)[1]) == 1
+    names = ("segments", "recoveries", "intervals", "flows")
+    tables = {**{name: one.table(name) for name in names}, "ledger": table("ledger", rows)}
+    findings, undecided = run(CODE, Trace.of_tables(tables, duration_ns=10 * S))
+    assert (len(findings), undecided) == (found, [])

@@ -29,6 +29,7 @@ from wlanlens.detection.toolkit import (
     mostly_full,
     on_full_path,
     several_acks,
+    shown_by_links,
 )
 from wlanlens.registry import detector
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 CODE = "window_limited"
+
+#: Where the ledger has the waits for a window without room.
+WAITS = ("receiver_window", "delayed_ack")
 
 _BUSY = (
     "the round trip is so short, or so much longer than the least, that a link may have been busy all the time; with a capture of "
@@ -50,7 +54,7 @@ _REDUCED = (
 @detector(
     CODE,
     needs=("intervals", "segments", "recoveries", "flows"),
-    explains=("receiver_window", "delayed_ack"),
+    explains=WAITS,
     saving="window",
     remedy=Remedy(
         "Receiver: a larger receive buffer and window scaling on (Linux: third value of `net.ipv4.tcp_rmem`, "
@@ -96,25 +100,25 @@ def window_limited(
     restores its window (RFC 4015). Nor does time before the first ACK of data: the initial window may be as large.
     `min_share_percent` and `min_time_ms`: less of the lifetime is a transfer's last window or a normal delay; 50 ms is the
     shortest delayed ACK with its round trip.
-    `edge_share`: stretches at either end with less than this share of the time are bursts apart and left out.
+    `edge_share`: stretches at either end with less of the time than this are left out.
     A receiver's window below two segments always limits: a congestion window is never below one.
-    `min_flow_bytes`: a smaller flow without a known window is not reported as undecided; it is no more than a first window.
+    `min_flow_bytes`: a smaller flow without a known window is no more than a first window.
     `access_ms`: a full frame takes up to 5 ms on a wireless link of 5.5 Mbit/s with a retry. Where the least round trip is no longer
     than this, and the window's no longer than that for each of its segments, those of other connections on the path, and the ACK,
     the link may be busy all the time: undecided. With one packet in flight it is idle while the ACK comes back, and so where one ACK
-    answers the whole window.
+    answers the whole window. Captures of the air or the bus decide: the ledger tells.
     `own_share`: unless the window adds less than this share to the least round trip, which then is a distance.
     `full_rtts`: a round trip of two segments or more that is this many times the least is a queue, or a delayed ACK:
     undecided. A queue of one round trip doubles it, and each of three other flows with the same window adds as much.
     The least is that of all connections between the host and the same network: one alone may never have seen the path empty.
     `min_paced_acks`, `pause_share`: a window that does not fill the path is answered by a train of ACKs and a pause in each round
     trip. With this many ACKs in a round trip, and pauses for less than this share of the time, a link was busy all the
-    time: a larger window gains no more than that. The round trip alone does not show it, where the window is what the path holds.
+    time: a larger window gains no more than that.
 
     What fools it
     -------------
-    A queue filled by other flows looks like its own. A sender limited by its congestion window or its own buffer has a flight
-    below the receiver's window: no finding. Without the handshake the window's scale is unknown: undecided.
+    A queue filled by other flows looks like its own. A congestion window or the sender's buffer keeps the flight below the receiver's
+    window: no finding. Without the handshake the window's scale is unknown: undecided.
 
     References
     ----------
@@ -135,13 +139,16 @@ def window_limited(
     # Of all that was acknowledged in one interval, each ACK shows the pace.
     path = on_full_path(spans) | ((spans["state"] == "window_limited") & several_acks(facts, spans))
     path[path] = ~acked_with_pauses(facts, spans.take(path), min_paced_acks, pause_share)
-    spans, mostly = spans.take(~path), mostly[~path]
+    shown, limited = shown_by_links(facts, spans, WAITS)
+    kept = ~path & (~shown | limited)
+    spans, mostly, shown = spans.take(kept), mostly[kept], shown[kept]
     if len(spans):
         segment = np.maximum(facts.flow_values("segment_max_bytes", spans.key), 1)
         one = (spans["window_bytes"] != NULL) & (spans["window_bytes"] < 2 * segment)
         full = cwnd_may_limit(facts, spans) & ~one
         busy = may_be_busy(facts, spans, segment, int(access_ms * 1e6), own_share, full_rtts)
         busy |= on_full_path(spans) | (mostly & (spans["state"] == "window_limited"))
+        busy &= ~shown
         share, least_ns = min_share_percent / 100, int(min_time_ms * 1e6)
         found = list(_findings(facts, spans.take(~busy), full[~busy], edge_share, share, least_ns))
         yield from found

@@ -58,7 +58,7 @@ from wlanlens.detection.toolkit.first_losses import (
     unseen_losses,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
-from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
+from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime, shown_by_links
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.lone_waits import late_with_others, stands_out
 from wlanlens.detection.toolkit.long_timers import kept_long
@@ -230,6 +230,7 @@ __all__ = [
     "sent_up_to",
     "several_acks",
     "severity",
+    "shown_by_links",
     "sniffer_doubt",
     "stands_out",
     "steadier_in_time",

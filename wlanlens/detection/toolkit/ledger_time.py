@@ -13,7 +13,8 @@ from wlanlens.tables.columns import Array
 #: Categories of the ledger that one kind of event explains.
 TIMERS = ("rto_wait", "rto_backoff")
 AFTER_LOSS = (*TIMERS, "loss_recovery", "fast_recovery")
-ON_THE_PATH = ("slow_start", "usb", "air_useful", "air_retries", "air_others", "queue", "path")
+LINKS = ("usb", "air_useful", "air_retries", "air_others")
+ON_THE_PATH = ("slow_start", *LINKS, "queue", "path")
 
 
 class LedgerTime:
@@ -44,6 +45,16 @@ class LedgerTime:
         at = spans.last_until("t_start_ns", keys, t_ns)
         inside = np.minimum(t_ns, spans["t_end_ns"][at]) - spans["t_start_ns"][at]
         return np.where(at >= 0, self._before[at] + inside, self._before[np.searchsorted(spans.key, keys)])
+
+
+def shown_by_links(facts: Facts, spans: Rows, categories: Sequence[str]) -> tuple[Array, Array]:
+    """Whether a capture of the air or the bus shows what the flow of each span waited for, and whether that was mostly one of `categories`."""
+    if not facts.trace.has("ledger"):
+        return np.zeros(len(spans), bool), np.zeros(len(spans), bool)
+    shown = np.isin(spans.key, facts.rows("ledger", ["t_start_ns"], where={"category": LINKS}).key)
+    start, end = spans["t_start_ns"], spans["t_end_ns"]
+    mostly = 2 * LedgerTime(facts, categories).between(spans.key, start, end) >= end - start
+    return shown, shown & mostly
 
 
 def charged_s(
