@@ -81,12 +81,12 @@ def window_limited(
     What it finds
     -------------
     Time in which a sender had filled the receiver's window and could send no more, and time in which the window was
-    closed. The cost is that time: throughput is at most window / round-trip time.
+    closed. The cost is that time: throughput is at most window / round trip.
 
     Why it happens
     --------------
-    The receiving application reads slowly, its buffer is small, or window scaling was not agreed, so that a long path has
-    64 KiB at most. A closed window is opened by an ACK, or after probes (RFC 9293 section 3.8.6.1).
+    The receiving application reads slowly, its buffer is small, or window scaling was not agreed: a long path has 64 KiB
+    at most. A closed window is opened by an ACK, or after probes (RFC 9293 section 3.8.6.1).
 
     How it decides
     --------------
