@@ -29,8 +29,6 @@ class TcpSeen:
 
     def add(self, trace: Trace) -> None:
         """Look at one window."""
-        import pyarrow.compute as pc
-
         self._captures = tuple(trace.captures)
         if trace.has("frames") and trace.table("frames").num_rows:
             self._frames = True
@@ -39,13 +37,14 @@ class TcpSeen:
             self.add_networks(trace.table("networks"))
         if self._both or not trace.has("segments") or not trace.table("segments").num_rows:
             return
-        rows = trace.table("segments").select(["flow", "direction", "len"])
         self._connections = True
-        data = rows.filter(pc.greater(rows["len"], 0))
-        self._data |= data.num_rows > 0
-        ways = rows.select(["flow", "direction"]).group_by(["flow", "direction"], use_threads=False).aggregate([])
-        answered = {flow for flow, times in Counter(ways["flow"].to_pylist()).items() if times == 2}
-        self._both = not answered.isdisjoint(pc.unique(data["flow"]).to_pylist())
+        by_direction = trace.table("segments").group_by(["flow", "direction"], use_threads=False)
+        most = by_direction.aggregate([("len", "max")])
+        flows = most["flow"].to_pylist()
+        with_data = {flow for flow, length in zip(flows, most["len_max"].to_pylist(), strict=True) if length}
+        self._data |= bool(with_data)
+        answered = {flow for flow, times in Counter(flows).items() if times == 2}
+        self._both = not answered.isdisjoint(with_data)
 
     def add_networks(self, rows: pa.Table | pa.RecordBatch) -> None:
         """Take the names of networks from rows of `networks`, which belong to no window."""

@@ -30,13 +30,39 @@ def integers(column: pa.Array | pa.ChunkedArray, fill: int = 0) -> Array:
     # From the buffers into one array: a cast, a fill and a concatenation would each copy the column.
     out, at = np.empty(len(column), np.int64), 0
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
-        rows, kind = out[at : at + len(chunk)], np.dtype(chunk.type.to_pandas_dtype())
+        rows = out[at : at + len(chunk)]
         if len(chunk):
-            rows[:] = np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
+            rows[:] = _stored(chunk)
         if chunk.null_count:
             np.copyto(rows, fill, where=~_valid(chunk))
         at += len(chunk)
     return out
+
+
+def integers_at(column: pa.ChunkedArray, at: Array, fill: int = 0) -> Array:
+    """Some rows of a column of whole numbers as int64, null as `fill`, from the chunks that have them: Arrow's `take` copies all
+    rows into one chunk first."""
+    out = np.empty(len(at), np.int64)
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    chunk_of = np.searchsorted(ends, at, side="right")
+    order = np.argsort(narrow(chunk_of), kind="stable")
+    edges = np.searchsorted(chunk_of.take(order), np.arange(len(ends) + 1)).tolist()
+    for chunk, end, low, high in zip(column.chunks, ends.tolist(), edges[:-1], edges[1:], strict=True):
+        if low == high:
+            continue
+        where = order[low:high]
+        rows = at.take(where) - (end - len(chunk))
+        values = _stored(chunk).take(rows).astype(np.int64)
+        if chunk.null_count:
+            np.copyto(values, fill, where=~_valid(chunk).take(rows))
+        out[where] = values
+    return out
+
+
+def _stored(column: pa.Array) -> Array:
+    """The whole numbers in the buffer of an array that is not empty; those of null rows mean nothing."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
 def known(column: pa.Array | pa.ChunkedArray) -> Array:
@@ -284,7 +310,10 @@ class ColumnVector:
         if which is not None and self._made is None and len(which) * _FEW < len(self._column):
             import pyarrow as pa
 
-            return vector(self._column.take(pa.array(which if self._order is None else self._order[which])))
+            at = which if self._order is None else self._order.take(which)
+            if pa.types.is_integer(self._column.type):
+                return integers_at(self._column, at, NULL)
+            return vector(self._column.take(pa.array(at)))
         values, words = self._all()
         chosen = values if which is None else values.take(which)
         return np.asarray(words.take(chosen)) if self._text else chosen

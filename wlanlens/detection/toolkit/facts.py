@@ -13,7 +13,7 @@ from wlanlens.detection.finding import Finding, Undecided, Value, frame_filter
 from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, make_finding, severity
 from wlanlens.detection.toolkit.rows import Rows, key_order
 from wlanlens.formatting import count, duration
-from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded
+from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded, integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 T = TypeVar("T")
+
+#: Enum columns, words of each, and whether the rows with these words are selected, or the others.
+_Words = frozenset[tuple[str, frozenset[str], bool]]
 
 #: A key below this is looked up in a table of one byte a key.
 _SMALL_KEYS = 1 << 22
@@ -40,8 +43,8 @@ class Facts:
         self._captures: dict[str, int] = {}
         self._orders: dict[str, tuple[Array, Array | None]] = {}
         self._columns: dict[tuple[str, str], ColumnVector] = {}
-        #: Positions of the rows of a table with some words and without others, as `_selected` finds them.
-        self._selections: dict[tuple[str, frozenset[tuple[str, frozenset[str], bool]]], Array | None] = {}
+        #: Positions and keys of the rows of a table with some words, without others and without nulls, as `_selected` finds them.
+        self._selections: dict[tuple[str, _Words, frozenset[str]], tuple[Array | None, Array]] = {}
         self._cache: dict[Callable[[Facts], Any], Any] = {}
 
     @classmethod
@@ -95,35 +98,38 @@ class Facts:
         keys : array, optional
             Select the rows of these keys only.
         """
-        table, key = self.trace.table(name), self.table_keys(name)
-        which = self._selected(name, where or {}, without or {})
-        key = key if which is None else key.take(which)
-
-        def select(mask: Array) -> None:
-            nonlocal which, key
+        table = self.trace.table(name)
+        wanted = [(column, frozenset(words), True) for column, words in (where or {}).items()]
+        wanted += [(column, frozenset(words), False) for column, words in (without or {}).items()]
+        nullable = frozenset(column for column in valid if table.column(column).null_count)
+        which, key = self._selected(name, frozenset(wanted), nullable)
+        if keys is not None:
+            mask = _is_member(key, keys)
             if not mask.all():
                 at = np.flatnonzero(mask)
                 which, key = at if which is None else which.take(at), key.take(at)
-
-        for column in valid:
-            if table.column(column).null_count:
-                known = self._column(name, column).known()
-                select(known if which is None else known.take(which))
-        if keys is not None:
-            select(_is_member(key, keys))
         return Rows(key, {}, {column: self._column(name, column) for column in columns}, which)
 
-    def _selected(
-        self, name: str, where: Mapping[str, Iterable[str]], without: Mapping[str, Iterable[str]]
-    ) -> Array | None:
-        """Positions of the rows with some words and without others; None for all. Many detectors read the same rows."""
-        wanted = [(column, frozenset(words), True) for column, words in where.items()]
-        wanted += [(column, frozenset(words), False) for column, words in without.items()]
-        what = name, frozenset(wanted)
+    def _selected(self, name: str, wanted: _Words, valid: frozenset[str]) -> tuple[Array | None, Array]:
+        """Positions and keys of the rows with some words, without others, and without nulls; None for all positions.
+
+        Many detectors read the same rows.
+        """
+        what = name, wanted, valid
         if what not in self._selections:
-            masks = [self._column(name, column).among(words) == among for column, words, among in wanted]
+            which, key = None, self.table_keys(name)
+            if valid and wanted:
+                which, key = self._selected(name, wanted, frozenset())
+            if valid:
+                masks = [self._column(name, column).known() for column in valid]
+                masks = masks if which is None else [mask.take(which) for mask in masks]
+            else:
+                masks = [self._column(name, column).among(words) == kept for column, words, kept in wanted]
             mask = np.logical_and.reduce(masks) if masks else None
-            self._selections[what] = None if mask is None or mask.all() else np.flatnonzero(mask)
+            if mask is not None and not mask.all():
+                at = np.flatnonzero(mask)
+                which, key = at if which is None else which.take(at), key.take(at)
+            self._selections[what] = which, key
         return self._selections[what]
 
     def largest(self, name: str, column: str) -> int:
@@ -141,11 +147,12 @@ class Facts:
         """The keys of a table's rows in rising order, and the positions of these rows; None if the table has this order."""
         if name not in self._orders:
             table = self.trace.table(name)
-            flow = table.column("flow").to_numpy().astype(np.int64)
-            backward = ColumnVector(table.column("direction")).among(("b2a",))
-            key = np.asarray((self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + backward)
+            key = integers(table.column("flow"))
+            key <<= 1
+            key += ColumnVector(table.column("direction")).among(("b2a",))
+            key += self._capture_numbers(table.column("capture")) << 34
             order = key_order(key)
-            self._orders[name] = (key if order is None else key[order], order)
+            self._orders[name] = (key if order is None else key.take(order), order)
         return self._orders[name]
 
     def _column(self, name: str, column: str) -> ColumnVector:
@@ -156,9 +163,11 @@ class Facts:
         return found
 
     def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
+        """The number of each row's capture, or of the only one."""
         names = encoded(column)
-        numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names.dictionary.to_pylist()])
-        return np.asarray(numbers.astype(np.int64)[np.asarray(names.indices)])
+        numbers = [self._captures.setdefault(name, len(self._captures)) for name in names.dictionary.to_pylist()]
+        known = np.array(numbers, np.int64)
+        return known if len(known) == 1 else known.take(np.asarray(names.indices))
 
     # Keys.
 
