@@ -57,7 +57,8 @@ def _null(values: pa.ChunkedArray) -> Array | None:
 
 def _replace(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     at = table.column_names.index(name)
-    return table.set_column(at, table.schema.field(at), values.cast(table.schema.field(at).type))
+    field = table.schema.field(at)
+    return table.set_column(at, field, values if values.type == field.type else values.cast(field.type))
 
 
 def _swapped(directions: pa.ChunkedArray, swap: Array) -> pa.DictionaryArray:

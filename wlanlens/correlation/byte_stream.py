@@ -50,8 +50,8 @@ class ByteStreams:
         connections[connection[wanted]] = stream[wanted] >= 0
         seq, tcp = index.values("tcp_seq")
         self.rows: Array = np.flatnonzero(connections.take(connection) & (stream >= 0) & tcp)
-        ack, has_ack = (values[self.rows] for values in index.values("tcp_ack"))
-        flags, length = (index.values(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
+        ack, has_ack = (values.take(self.rows) for values in index.values("tcp_ack"))
+        flags, length = (index.values(name)[0].take(self.rows) for name in ("tcp_flags", "payload_bytes"))
         self._seen, self._t_ns = picked(index.seen, self.rows), picked(index.t_ns, self.rows)
         of = np.cumsum(connections) - 1
         #: Twice the number of its connection here, plus 1 for b2a.
@@ -60,14 +60,14 @@ class ByteStreams:
         # Packets without a known time come first.
         timed = self._seen.any(axis=1)
         in_time = np.concatenate((np.flatnonzero(~timed), np.flatnonzero(timed)))
-        self._place(seq[self.rows], ack, has_ack, length, in_time)
-        self._sent: Array = in_time[np.argsort(narrow(self._key[in_time]), kind="stable")]
+        self._place(seq.take(self.rows), ack, has_ack, length, in_time)
+        self._sent: Array = in_time.take(np.argsort(narrow(self._key.take(in_time)), kind="stable"))
         self._nth: Array = np.zeros(len(self.rows), np.int64)
         self._nth[self._sent] = np.arange(len(self.rows))
         # ACKs rise along a stream: in this order, sorting them only merges runs.
         place = np.cumsum(has_ack) - 1
-        self._asking: Array = self._sent[has_ack[self._sent]]
-        self._asked: Array = self._asked[place[self._asking]]
+        self._asking: Array = self._sent.take(np.flatnonzero(has_ack.take(self._sent)))
+        self._asked: Array = self._asked.take(place.take(self._asking))
 
     def _place(self, seq: Array, ack: Array, has_ack: Array, length: Array, in_time: Array) -> None:
         """Unwrap the numbers: a connection's data in one direction with the ACKs of the other."""
@@ -147,14 +147,15 @@ class ByteStreams:
 
     def _last_asked(self, capture: int) -> tuple[Array, Array]:
         """Byte positions, and when an ACK in a capture last asked for each."""
-        here = np.flatnonzero(self._seen[self._asking, capture])
-        t_ns = self._t_ns[self._asking[here], capture]
-        order = np.argsort(self._asked[here], kind="stable")
-        asked = self._asked[here][order]
+        here = np.flatnonzero(self._seen[:, capture].take(self._asking))
+        t_ns = self._t_ns[:, capture].take(self._asking.take(here))
+        asked = self._asked.take(here)
+        order = np.argsort(asked, kind="stable")
+        asked = asked.take(order)
         if not len(asked):
             return asked, t_ns
         first = np.flatnonzero(np.append(True, asked[1:] != asked[:-1]))
-        return asked[first], np.maximum.reduceat(t_ns[order], first)
+        return asked[first], np.maximum.reduceat(t_ns.take(order), first)
 
 
 def _near(of_data: Array, seq: Array, of_ack: Array, ack: Array) -> tuple[Array, Array]:

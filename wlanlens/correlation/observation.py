@@ -85,18 +85,18 @@ def _not_capturing(index: PacketIndex, capture: int, path: Array) -> Array:
         rows = np.flatnonzero(seen & missing)
         if not len(rows):
             continue
-        both = np.flatnonzero(seen & passed)
-        late = there.take(both) - here.take(both)
+        common = seen & passed
+        late = np.where(common, there - here, 0)
         # Only packets that passed near the start or end of the capture need a delay.
         times = here.take(rows)
-        early = times + min(int(late.min(initial=0)), 0) < least
-        late_ones = times + max(int(late.max(initial=0)), 0) > most
+        early = times + int(late.min(initial=0)) < least
+        late_ones = times + int(late.max(initial=0)) > most
         near = rows[early | late_ones]
         if not len(near):
             continue
         wanted = np.zeros(int(path.max()) + 1, bool)
         wanted[path[near]] = True
-        both = both[wanted.take(path.take(both))]
+        both = np.flatnonzero(common & wanted.take(path))
         both = _around(
             path, here, both, int(times[early].max(initial=-_NEVER)), int(times[late_ones].min(initial=_NEVER))
         )
