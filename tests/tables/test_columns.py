@@ -10,7 +10,9 @@ from wlanlens.tables.columns import (
     NULL,
     ColumnVector,
     coded,
+    find,
     integers,
+    integers_at,
     known,
     ordered_by,
     picked,
@@ -115,3 +117,24 @@ def test_a_text_has_its_position_among_any_number_of_names(count: int) -> None:
     names = [f"10.0.{i >> 8}.{i & 255}" for i in range(count)]
     column = pa.array([*names, None, "10.1.0.0"]).dictionary_encode()
     assert coded(column, names).tolist() == [*range(count), -1, -1]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize(
+    "numbers", [[], [5], [3, 4, 5, 6], [3, 4, 6, 7], [0, 1, 2], [6, 3, 5, 4], [3, 4, 4, 6], [3, 3, 5], [9, 4, 9]]
+)
+def test_find_gives_the_first_place_of_each_number(numbers: list[int], kind: type) -> None:
+    wanted = [9, 0, 3, 4, 5, 6, 7, 8, 2]
+    expected = [numbers.index(one) if one in numbers else -1 for one in wanted]
+    assert find(np.array(numbers, kind), np.array(wanted, kind)).tolist() == expected
+    assert find(np.array(numbers, kind), np.array([NULL, 4])).tolist()[0] == -1
+
+
+def test_some_rows_of_chunks_are_those_of_the_whole_column() -> None:
+    parts = [[1, None, 3], [], [None], [2**32 - 1, 5]]
+    column = pa.chunked_array(
+        [pa.array(part, pa.uint32()) for part in parts] + [pa.array([7, 8, None], pa.uint32())[1:]]
+    )
+    at = np.array([6, 4, 0, 1, 7, 5, 3, 0])
+    assert integers_at(column, at, NULL).tolist() == integers(column, NULL)[at].tolist()
+    assert not len(integers_at(column, at[:0], NULL))

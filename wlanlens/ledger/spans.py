@@ -19,10 +19,9 @@ class Spans:
     @classmethod
     def of(cls, start: Array, end: Array) -> Spans:
         """From any intervals: overlapping ones are joined, empty ones are left out."""
-        kept = end > start
-        start, end = start[kept], end[kept]
-        order = np.argsort(start, kind="stable")
-        start, reach = start[order], np.maximum.accumulate(end[order]) if len(order) else end
+        kept = np.flatnonzero(end > start)
+        order = kept.take(np.argsort(start.take(kept), kind="stable"))
+        start, reach = start.take(order), np.maximum.accumulate(end.take(order)) if len(order) else end[:0]
         begins = np.append(True, start[1:] > reach[:-1]) if len(start) else np.zeros(0, bool)
         last = np.append(np.flatnonzero(begins)[1:] - 1, len(start) - 1) if len(start) else np.zeros(0, np.int64)
         return cls(start[begins], reach[last])
@@ -57,8 +56,8 @@ class Spans:
             return np.zeros(len(t_ns), np.int64)
         total = np.concatenate(([0], np.cumsum(self.end - self.start)))
         at = np.searchsorted(self.start, t_ns, side="right")
-        behind = np.maximum(self.end[np.maximum(at - 1, 0)] - t_ns, 0)
-        return np.asarray(np.where(at > 0, total[at] - behind, 0))
+        behind = np.maximum(self.end.take(np.maximum(at - 1, 0)) - t_ns, 0)
+        return np.asarray(np.where(at > 0, total.take(at) - behind, 0))
 
     def outside(self, start: Array, end: Array) -> Array:
         """How much of each time from start to end is in no interval, ns."""
