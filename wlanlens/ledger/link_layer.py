@@ -85,6 +85,8 @@ class LinkLayer:
         self._links["tapped"] |= self._links["air_begin"] > self._links["first"]
         order = np.argsort(self._urbs["ip_packet"], kind="stable")
         self._urbs = rows_of(self._urbs, order)
+        #: Whether its host sent it over the bus.
+        self._links["from_usb"] = np.isin(np.arange(len(self._links["first"])), self._transfers(self._links)[0])
         self._links["on_air"] = self._on_air()
         # What each host sent, in order.
         sent = rows_of(self._links, self._links["tapped"])
@@ -177,13 +179,15 @@ class LinkLayer:
         mine = part(self._links, flow)
         links, before = rows_of(mine, mine["air_t_ns"] != NONE), (self._before_tap(mine), self._at_end(mine))
         # A packet on the bus waits in the station already.
-        ready = np.where(links["usb_packet"] != NONE, np.minimum(links["first"], links["on_air"]), links["on_air"])
+        ready = np.where(links["from_usb"], np.minimum(links["first"], links["on_air"]), links["on_air"])
         begin, end = self._since_answered(links, ready), links["air_end"]
         data = (links["back"] == back) & (links["payload_bytes"] > 0)
         answer = links["back"] != back
         if not data.any() or not answer.any():
             return None
-        acks = self._acks_above_tap(mine)
+        acks, of_usb = (
+            self._acks_above_tap(mine, some) for some in (mine["tapped"], mine["tapped"] & mine["from_usb"])
+        )
         arrival = np.maximum(end, links["latest"])
         made = np.minimum(links["first"], links["air_begin"])[answer]
 
@@ -196,9 +200,7 @@ class LinkLayer:
             return Spans(spans.start[whole], spans.end[whole])
 
         # A USB adapter takes packets slowly: the queue of its host is above the tap.
-        over_usb = bool((links["usb_packet"] != NONE).any())
-        possible = of((*before, acks))
-        return FullTimes(possible if over_usb else of(before), possible)
+        return FullTimes(of((*before, of_usb)), of((*before, acks)))
 
     def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
         """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
@@ -254,13 +256,11 @@ class LinkLayer:
             end.append(t[1:][waits])
         return Spans.of(np.concatenate(begin), np.concatenate(end))
 
-    def _acks_above_tap(self, links: dict[str, Array]) -> Spans:
-        """From data that reached a host until its next packet without data passed the tap there, behind other packets of the host: that may have
-        waited in the host's queue.
-        """
+    def _acks_above_tap(self, links: dict[str, Array], some: Array) -> Spans:
+        """From data that reached a host until its next packet without data, of some, passed the tap there, behind others: in the host's queue, maybe."""
         begin, end = [], []
         for back in (0, 1):
-            own = (links["back"] == back) & links["tapped"] & (links["payload_bytes"] == 0)
+            own = (links["back"] == back) & some & (links["payload_bytes"] == 0)
             came = (links["back"] != back) & (links["air_begin"] < links["latest"]) & (links["payload_bytes"] > 0)
             mine = np.flatnonzero(own | came)
             t = np.where(own, links["first"], links["latest"])[mine]
