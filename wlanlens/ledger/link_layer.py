@@ -185,9 +185,7 @@ class LinkLayer:
         answer = links["back"] != back
         if not data.any() or not answer.any():
             return None
-        acks, of_usb = (
-            self._acks_above_tap(mine, some) for some in (mine["tapped"], mine["tapped"] & mine["from_usb"])
-        )
+        acks, of_usb = (self._acks_above_tap(mine, some) for some in (True, mine["from_usb"]))
         arrival = np.maximum(end, links["latest"])
         made = np.minimum(links["first"], links["air_begin"])[answer]
 
@@ -256,11 +254,12 @@ class LinkLayer:
             end.append(t[1:][waits])
         return Spans.of(np.concatenate(begin), np.concatenate(end))
 
-    def _acks_above_tap(self, links: dict[str, Array], some: Array) -> Spans:
+    def _acks_above_tap(self, links: dict[str, Array], some: Array | bool) -> Spans:
         """From data that reached a host until its next packet without data, of some, passed the tap there, behind others: in the host's queue, maybe."""
         begin, end = [], []
-        for back in (0, 1):
-            own = (links["back"] == back) & some & (links["payload_bytes"] == 0)
+        acks = some & links["tapped"] & (links["payload_bytes"] == 0)
+        for back in np.unique(links["back"][acks]).tolist():
+            own = (links["back"] == back) & acks
             came = (links["back"] != back) & (links["air_begin"] < links["latest"]) & (links["payload_bytes"] > 0)
             mine = np.flatnonzero(own | came)
             t = np.where(own, links["first"], links["latest"])[mine]
@@ -275,7 +274,7 @@ class LinkLayer:
                 behind &= links["source"][mine[waits + 1]] == host
                 begin.append(start[behind])
                 end.append(until[behind])
-        return Spans.of(np.concatenate([*begin, t[:0]]), np.concatenate([*end, t[:0]]))
+        return Spans.of(np.concatenate([*begin, links["first"][:0]]), np.concatenate([*end, links["first"][:0]]))
 
     def _at_end(self, links: dict[str, Array]) -> Spans:
         """Since when packets waited of which none later was on the air, to the end: in a USB adapter if they came that far."""

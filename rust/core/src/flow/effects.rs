@@ -159,7 +159,6 @@ impl SenderState {
             || self.first_delayed.is_some()
             || self.kept_back.is_some()
             || self.late_copy == Some(t);
-        self.late_copy = self.late_copy.filter(|at| *at == t);
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(asked, held, out.intervals, out.flow, self.reverse);
         }

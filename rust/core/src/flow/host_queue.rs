@@ -23,31 +23,30 @@ const DRAINED: i64 = 8;
 /// A time in which the interface of a host sent packets without a pause.
 #[derive(Debug, Clone, Copy)]
 pub struct Busy {
-    /// i64::MAX if that is not known.
-    pub since: i64,
+    /// When the first packet of it passed.
+    since: i64,
+    /// Packets since then without a pause, the present one included.
+    run: u32,
     /// Its packet before the present one.
     pub until: i64,
     /// How long its queue lately kept an answer, at most.
     delay: i64,
     /// It once sent for a while without a pause, as a line of constant rate does, and no station.
     line: bool,
-    /// Packets that followed each other without a pause, the present one included, and when the first one passed.
-    run: u32,
-    begun: i64,
 }
 
 impl Busy {
-    pub const UNKNOWN: Busy = Busy { since: i64::MAX, until: i64::MIN, delay: 0, line: false, run: 0, begun: i64::MAX };
+    pub const UNKNOWN: Busy = Busy { since: i64::MAX, run: 0, until: i64::MIN, delay: 0, line: false };
 
     /// The present packet passes right behind the one of that time, as the interface takes packets from its queue, which was empty when
     /// an ACK came at `asked`.
     pub fn was_empty(&self, packet_t: i64, asked: i64) -> bool {
-        self.run > 1 && self.until == packet_t && self.begun >= asked
+        self.run > 1 && self.until == packet_t && self.since >= asked
     }
 
     /// The same since a round trip before that ACK: the host's data has kept the interface busy since.
     pub fn is_kept_busy(&self, packet_t: i64, asked: i64, trip: i64) -> bool {
-        self.run >= LEAST_TURNS && self.until == packet_t && asked.saturating_sub(self.begun) >= trip
+        self.run >= LEAST_TURNS && self.until == packet_t && asked.saturating_sub(self.since) >= trip
     }
 
     /// Other packets passed since the host could answer at `asked`, and its answer passes at `t`: it waited behind them if they passed
@@ -75,7 +74,7 @@ impl Busy {
     }
 
     pub fn has_no_pause(&self, asked: i64) -> bool {
-        self.since <= asked.saturating_add(TICK_NS)
+        self.run >= LEAST_RUN && self.since <= asked.saturating_add(TICK_NS)
     }
 }
 
@@ -163,9 +162,8 @@ impl HostQueues {
         x.run = x.run.saturating_add(1);
         (x.last_t, x.last_bytes) = (t, i64::from(wire_bytes));
         x.line |= x.run >= LEAST_RUN && x.ns_per_kib < i64::MAX;
-        let since = if x.run >= LEAST_RUN { x.busy_since } else { i64::MAX };
         let lately = t.saturating_sub(x.delay.1) <= x.delay.0.saturating_mul(DRAINED);
-        Busy { since, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line, run: x.run, begun: x.busy_since }
+        Busy { since: x.busy_since, run: x.run, until, delay: if lately { x.delay.0 } else { 0 }, line: x.line }
     }
 
     /// An answer that the host gave at once passes `delay` later: its queue kept it so long. `sure`: it answers no earlier packet.
@@ -262,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_a_line_had_before() {
-        let line = Busy { since: i64::MAX, until: 0, delay: 60 * MS, line: true, run: 1, begun: 0 };
+        let line = Busy { delay: 60 * MS, line: true, ..Busy::UNKNOWN };
         assert!(line.had_it(0, 30 * MS) && !line.had_it(0, 60 * MS));
         // A station shares the air with the ACKs.
         assert!(Busy { line: false, ..line }.had_it(0, 60 * MS));

@@ -56,6 +56,11 @@ const TIMER_PART: i64 = 64;
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
 
+/// The same, and what they are called on a full path.
+fn limited_or_full() -> impl Iterator<Item = State> {
+    LIMITED.into_iter().chain(LIMITED.map(|state| state.on_full_path(false)))
+}
+
 /// A scheduler's tick, 1000 Hz.
 pub const TICK_NS: i64 = 1_000_000;
 
@@ -202,8 +207,7 @@ impl Timeline {
 
     /// Since its last transmission the sender was silent for so long that its timer may have expired: what it waited for is not known.
     pub fn doubt_since(&mut self, since: i64) {
-        let full = LIMITED.map(|state| state.on_full_path(false));
-        for state in LIMITED.into_iter().chain(full).chain([State::FastRecovery, State::LossRecovery]) {
+        for state in limited_or_full().chain([State::FastRecovery, State::LossRecovery]) {
             self.rename(since, state, State::Undecided);
         }
     }
@@ -217,8 +221,7 @@ impl Timeline {
 
     /// It waited for a timer from one time to another, at which the ACK came that the timer had not waited for.
     pub fn waited_for_timer(&mut self, since: i64, until: i64) {
-        let full = LIMITED.map(|state| state.on_full_path(false));
-        for state in LIMITED.into_iter().chain(full).chain([State::DelayedAck]) {
+        for state in limited_or_full().chain([State::DelayedAck]) {
             self.rename_until(since, until, state, State::RtoWait);
         }
     }

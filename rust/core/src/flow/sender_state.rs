@@ -256,9 +256,9 @@ pub struct SenderState {
     pub wscale: Option<u8>,
     /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
     pub dup_run: Option<(i64, u16, i64)>,
-    /// Its latest packet, if that repeats bytes whose ACK had come before: it was in the queue of its host.
-    pub late_copy: Option<i64>,
     pub dup_runs: Option<Box<DupRuns>>,
+    /// When it last repeated bytes whose ACK had come before: that copy was in the queue of its host.
+    pub late_copy: Option<i64>,
     pub sacked_hi: i64,
     pub last_sack: Option<Box<[(i64, i64); 4]>>,
     /// The previous phase of recovery or loss.

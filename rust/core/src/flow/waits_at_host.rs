@@ -101,10 +101,11 @@ impl SenderState {
         }
         // What follows an own packet tells nothing of the time before that, unless it was written before the latest ACK.
         let older = self.echoes_older(echo);
-        let alone = self.tally.last_send <= self.last_ack || self.late_copy.is_some();
+        let behind_copy = self.late_copy.is_some() && self.late_copy == self.tally.last_send;
+        let alone = self.tally.last_send <= self.last_ack || behind_copy;
         let Some(asked) = self.last_ack.filter(|_| older || alone) else { return };
         // The queue lost what was sent before, and a timer had expired.
-        let recovers = self.late_copy.is_some() && s.start > self.una;
+        let recovers = behind_copy && s.start > self.una;
         let state = match self.slow_start.over {
             _ if recovers => State::LossRecovery,
             true => State::Transfer,
