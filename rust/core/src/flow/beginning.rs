@@ -186,7 +186,7 @@ impl Connection {
             timeline.pass(piece(opened.map_or(done, |o| o.0), state));
             // The answer to the first of many SYNs was late: otherwise each had an answer, and all of those were lost.
             let few = timers.is_none_or(|(first, last)| first == last);
-            if at_tap && !reverse && (few || !self.handshake.first_answered) {
+            if at_tap && !reverse && (few || self.handshake.later_answered()) {
                 timeline.doubt_answer();
             }
             if let Some((_, end, state)) = opened {

@@ -480,7 +480,7 @@ impl Connection {
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
-                sender.end_in_queue(now, &mut timeline);
+                sender.end_in_queue(now, self.handshake.longest_trip(), &mut timeline);
                 sender.end_view(now, &mut timeline);
                 timeline.settle_answer(sender.least_of_others(), sender.outstanding_ns(t));
                 timeline.finish(out.intervals, self.id, reverse);

@@ -192,12 +192,13 @@ impl SenderState {
         if p.doubted && p.by != Some(By::Dsack) {
             (p.verdict, p.by) = (None, None);
         }
-        // A path that reorders by more than three segments fills holes without a loss, and only some receivers report it.
+        // A path that reorders by more than three segments fills holes without a loss, and only some receivers report it. It delays nothing
+        // until the answer to a copy.
         if p.hole && p.recovery != 0 {
             let reported = p.sack_ok && self.reports == Some(true) && !self.reports_late;
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if !reported && !p.stands && (self.reorders || self.acks_overtake) => {
+                Some(false) if !reported && !p.stands && !p.proven && (self.reorders || self.acks_overtake) => {
                     (p.verdict, p.by) = (None, None);
                 }
                 _ => {}
@@ -239,6 +240,11 @@ impl SenderState {
     /// The flow has ended: open retransmissions stay undecided or keep their last result.
     pub fn decide_all(&mut self, t: i64, out: &mut Out<'_>) {
         for mut p in std::mem::take(&mut self.pending) {
+            // The receiver still asked for it when its answer was due: no path keeps what others overtook for so long.
+            let due = p.t.saturating_add(self.tally.rtt_max);
+            if p.verdict.is_none() && p.covered.is_none() && p.hole && p.copy == 1 && self.latest_dupack >= Some(due) {
+                (p.verdict, p.kind) = (Some(false), TimeoutKind::Genuine);
+            }
             // The report of a second arrival may still be under way: no longer than the longest round trip.
             let shown = p.proven || (p.hole && p.copy == 1);
             if p.verdict == Some(false) && !shown && p.flight_many && t - p.t < self.tally.rtt_max {

@@ -11,11 +11,12 @@ pub struct Handshake {
     expiries: [Option<(i64, i64)>; 2],
     /// SYNs, less SYN+ACKs.
     unanswered: i32,
-    /// The TSval of the first SYN, and whether the first SYN+ACK echoes it; the TSval of the last SYN before that.
+    /// The first SYN and its TSval, and whether the first SYN+ACK echoes it; the TSval of the last SYN before that.
+    first_syn: Option<i64>,
     first_stamp: Option<u32>,
     stamp: Option<u32>,
     pub first_answered: bool,
-    /// The last SYN before the first SYN+ACK, and that one.
+    /// The last SYN before the first SYN+ACK, or the first one if that echoes it; and the SYN+ACK.
     pub syn: Option<i64>,
     pub answered: Option<i64>,
     /// The last SYN+ACK, and the ACK that ends the handshake.
@@ -48,6 +49,16 @@ impl Handshake {
         }
     }
 
+    /// By its timestamp the answer is that to a repeated SYN.
+    pub fn later_answered(&self) -> bool {
+        self.first_stamp.is_some() && !self.first_answered
+    }
+
+    /// The round trip of a SYN that was repeated, unless a timestamp shows which one was answered: it is longer than this if that is the first.
+    pub fn longest_trip(&self) -> Option<i64> {
+        Some(self.answered? - self.expiries[0].filter(|_| self.first_stamp.is_none())?.0)
+    }
+
     /// When the SYN+ACK's timer last expired.
     pub fn last_answer_timer(&self) -> Option<i64> {
         self.expiries[1].map(|e| e.1)
@@ -67,8 +78,11 @@ impl Handshake {
         if ack && self.answered.is_none() {
             self.first_answered =
                 self.first_stamp.is_some_and(|first| timestamps.is_some_and(|(_, echo)| echo == first));
+            if self.first_answered {
+                (self.syn, self.stamp) = (self.first_syn, self.first_stamp);
+            }
         } else if !ack && self.syn.is_none() {
-            self.first_stamp = timestamps.map(|(stamp, _)| stamp);
+            (self.first_syn, self.first_stamp) = (Some(t), timestamps.map(|(stamp, _)| stamp));
         }
         let by_timer = if ack { self.synack.is_some() && self.unanswered <= 0 } else { self.syn.is_some() };
         self.unanswered += if ack { -1 } else { 1 };

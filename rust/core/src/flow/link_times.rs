@@ -1,7 +1,7 @@
 //! What a link that data and ACKs share, as the air, needs for a round trip: it may be busy all the time although no data is outstanding
 //! when an ACK arrives. Bursts that one ACK answers show it, and handshakes.
 
-use super::timer::DELAYED_ACK_NS;
+use super::timer::{DELAYED_ACK_MAX_NS, DELAYED_ACK_NS};
 
 /// A path that idles for no larger part of a round trip is the limit: a larger window would gain no more than that. Each packet waits for
 /// the air as long as chance has it, so that few round trips show less than a quarter of one.
@@ -98,6 +98,13 @@ impl LinkTimes {
     }
 }
 
+/// Whether a burst takes so much longer than the `least` round trip that its bytes are on a line for all but a tenth of that time, whatever
+/// timer of the receiver is in it.
+fn fills_line(rtt: i64, least: i64) -> bool {
+    let idle = least.saturating_add(DELAYED_ACK_MAX_NS);
+    (1..=rtt).contains(&least) && rtt < LONGEST_NS && idle.saturating_mul(IDLE_PART) <= rtt - idle
+}
+
 /// Bursts each of which followed the ACK of the one before at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Bursts {
@@ -125,5 +132,10 @@ impl Bursts {
     /// Since when the link has been busy, and when the first data since then was answered, as the round trip that ends at `t` shows.
     pub fn busy_since(&self, t: i64, (bytes, rtt): (i64, i64), times: &LinkTimes, segment: i64) -> Option<(i64, i64)> {
         (self.latest == t && times.is_busy(bytes, rtt, segment)).then_some((self.since, self.answered))
+    }
+
+    /// The same of a line, of which the `least` round trip is known, but not that of another burst.
+    pub fn fill_line_since(&self, t: i64, rtt: i64, least: i64) -> Option<(i64, i64)> {
+        (self.latest == t && fills_line(rtt, least)).then_some((self.since, self.answered))
     }
 }

@@ -71,7 +71,7 @@ impl SlowStart {
         let una = o.end - o.bytes;
         if una >= self.mark {
             self.next_round(&o, una);
-        } else if self.over && o.last_resend.is_some() && self.before >= 4 * o.mss && grows && !repairs {
+        } else if self.over && o.last_resend.is_some() && self.before >= 2 * o.mss && grows && !repairs {
             let growth = self.round - o.mss - self.before;
             if 2 * growth >= self.before && growth <= una - self.una {
                 (self.over, self.grown, self.earlier) = (false, Some(o.t), (o.t, self.most));

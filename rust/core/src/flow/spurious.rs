@@ -178,11 +178,12 @@ impl Pending {
         self.covered.is_some() && self.verdict == Some(false) && self.end <= una
     }
 
-    /// Duplicate ACKs show that bytes arrived twice: these, if as many are reported as can be meant.
+    /// Duplicate ACKs show that bytes arrived twice: these, if as many are reported as can be meant, else perhaps. An echo that proves that
+    /// this copy arrived first, a round trip after the first one was due, outweighs a perhaps.
     pub fn arrived_twice(&mut self, certain: bool, packet: u64) {
         if certain {
             self.settle(true, Some(By::Acked), TimeoutKind::Spurious, packet);
-        } else {
+        } else if !self.proven {
             (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
         }
     }

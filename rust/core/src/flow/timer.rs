@@ -28,6 +28,8 @@ pub const MOST_ACK_DELAY_NS: i64 = 500 * MS;
 pub const DELAYED_ACK_NS: i64 = 25 * MS;
 /// The same at the receiver's own tap, where no path is in the way: an ACK that nothing delays leaves in the interrupt of its data.
 pub const HOST_DELAY_NS: i64 = 5 * MS;
+/// Longest delayed-ACK stall: RFC 1122 section 4.2.3.2 allows 500 ms.
+pub const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 /// No path is longer than an hour; a larger sample is a clock error.
 const LONGEST_RTT_NS: i64 = 3_600_000 * MS;
 const FLAVOURS: [Flavour; 3] = [Flavour::Rfc6298, Flavour::Linux, Flavour::Linux22];

@@ -306,7 +306,7 @@ impl SenderState {
             i64::from(self.dupacks.max(self.unspent_dupacks))
         };
         let silent = self.last_send.map_or(i64::MAX, |at| s.t - at);
-        let first = v.told && v.head && v.copies <= 1;
+        let first = v.told && (v.head || s.sack_ok && o.lost_before_tap) && v.copies <= 1;
         first
             && self.repair_asked().is_some()
             && self.end - self.third_dupack_end > called * self.mss()

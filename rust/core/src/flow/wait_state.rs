@@ -7,12 +7,11 @@ use super::link_times::Bursts;
 use super::pair_times::PairTimes;
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
-use super::timer::{AFTER_LOST_SYN_NS, DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS, MOST_ACK_DELAY_NS};
+use super::timer::{
+    AFTER_LOST_SYN_NS, DELAYED_ACK_MAX_NS, DELAYED_ACK_NS, FIRST_TIMEOUT_NS, HOST_DELAY_NS, MOST_ACK_DELAY_NS,
+};
 use super::trigger::REACTION_SLACK_NS;
 
-const MS: i64 = 1_000_000;
-/// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
-const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 /// The rate of a link falls by some times, as that of 802.11 does from 54 to 11 Mb/s, and it passes its data all the same.
 const STILL_WINDOWS: i64 = 4;
 /// A path that idles for no larger part of the time is the limit: a larger window would gain no more than that.
@@ -301,14 +300,15 @@ impl SenderState {
     /// The capture ends, and no answer has come to what was sent since the path was empty, for longer than any round trip of data took, and
     /// than the timer waits without backoff (3 s before a round trip is known, RFC 6298 section 5.7): a timer that waits for so long had
     /// expired before, for a queue or a loss, and a queue is what lasts. Or the handshake has just found a queue. More data would only wait in it.
-    pub fn end_in_queue(&self, now: i64, timeline: &mut Timeline) {
+    /// `opening`: so long may the handshake's round trip have been.
+    pub fn end_in_queue(&self, now: i64, opening: Option<i64>, timeline: &mut Timeline) {
         let shown = self.dupacks > 0 || self.sacked_bytes > 0 || self.path_answered_at.is_some();
         let Some(sent) = self.head_sent.filter(|_| self.view.is_none() && self.flight() > 0 && !shown) else { return };
         let since = sent.max(self.path_empty_at);
         let first = self.una <= 1;
         let least = Some(self.pair_least).filter(|least| *least < i64::MAX);
         let met_queue = first && self.timer.srtt().zip(least).is_some_and(|(trip, least)| trip / 2 > least);
-        let longest = if first { least.unwrap_or(0) } else { self.tally.rtt_max };
+        let longest = if first { least.or(opening).unwrap_or(0) } else { self.tally.rtt_max };
         let timer = self.timer.rto(0, self.cwnd_segments()).unwrap_or(AFTER_LOST_SYN_NS);
         if now - since > if met_queue { longest * 2 } else { timer.max(longest) } {
             timeline.filled_path(since);
@@ -343,11 +343,12 @@ impl SenderState {
     }
 
     /// For so long the path would have passed some windows, and a station have given up a frame: the path holds none of the data, and the
-    /// other end stands still.
+    /// other end stands still. A queue that other connections show was in each of its round trips.
     fn stands_still(&self, silent: i64) -> bool {
         let window = self.window.map_or(0, i64::from).min(self.tally.flight_max);
         let passes = self.ns_per_kib.map(|pace| own_delay(pace, window));
-        silent > FIRST_TIMEOUT_NS && passes.is_some_and(|passes| silent > STILL_WINDOWS * passes)
+        let queue = self.measured_least().map_or(0, |least| (least - self.pair_least).max(0));
+        silent > FIRST_TIMEOUT_NS && passes.is_some_and(|passes| silent - queue > STILL_WINDOWS * passes)
     }
 
     /// Away from the sender: the latest round trip was longer than the least by the shortest timeout (200 ms), so that any timer may run.
@@ -365,10 +366,14 @@ impl SenderState {
         let Some(rtt) = o.rtt.filter(|_| burst && self.answers_all(o)) else { return };
         if self.view.is_none() {
             let at_once = self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
+            // Which of several SYNs was answered is not known.
+            let opening = self.rtt_whole.filter(|_| !self.syn_lost);
+            let shortest = self.pair_least.min(opening.unwrap_or(i64::MAX));
             let times = pairs.link(self.pair);
-            times.note(o.acked, rtt, self.rtt_whole);
+            times.note(o.acked, rtt, opening);
             let bursts = Bursts::follow(self.bursts, t, rtt, at_once);
-            self.link_busy = bursts.busy_since(t, (o.acked, rtt), times, self.segment);
+            let busy = bursts.busy_since(t, (o.acked, rtt), times, self.segment);
+            self.link_busy = busy.or_else(|| bursts.fill_line_since(t, rtt, shortest));
             self.bursts = Some(bursts);
             self.sizes.note(o.acked, rtt, None);
             self.sizes.compare(o.acked, rtt);

@@ -150,3 +150,24 @@ fn an_answer_as_late_as_a_timer_is_a_timers_also_where_no_round_trip_is_known() 
     assert_eq!(timers(1004.0), 2000);
     assert_eq!(timers(1040.0), 1000);
 }
+
+#[test]
+fn of_many_syns_the_first_may_be_the_one_that_is_answered() {
+    use super::super::handshake::Handshake;
+
+    let opened = |echo: Option<u32>| {
+        let mut h = Handshake::default();
+        for (second, stamp) in [(0, 10), (1, 1010), (3, 3010), (7, 7010)] {
+            h.opening(second * 1000 * MS, false, echo.map(|_| (stamp, 0)));
+        }
+        h.opening(7600 * MS, true, echo.map(|echo| (1, echo)));
+        h
+    };
+    // Without timestamps its round trip may have been as long; with them it is known.
+    assert_eq!(opened(None).longest_trip(), Some(6600 * MS));
+    assert_eq!((opened(Some(10)).longest_trip(), opened(Some(10)).syn), (None, Some(0)));
+    assert_eq!((opened(Some(7010)).longest_trip(), opened(Some(7010)).syn), (None, Some(7000 * MS)));
+    assert!(
+        opened(Some(7010)).later_answered() && !opened(Some(10)).later_answered() && !opened(None).later_answered()
+    );
+}
