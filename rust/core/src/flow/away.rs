@@ -46,14 +46,16 @@ impl SenderState {
         self.scoreboard.push(Run { start: self.end, end: s.start, unseen: true, control: false, ..s.run() });
     }
 
-    /// A pure ACK carries SND.NXT (RFC 9293 section 3.10.7.4): everything below it has been sent.
-    pub fn note_sent_until(&mut self, s: &Sent) {
+    /// A pure ACK carries SND.NXT (RFC 9293 section 3.10.7.4): everything below it has been sent. Whether there is more than was captured.
+    pub fn note_sent_until(&mut self, s: &Sent) -> bool {
         let room = i64::from(self.tally.window_max).max(65_535);
-        if self.end > 0 && s.start > self.end && s.start - self.una <= room {
+        let more = self.end > 0 && s.start > self.end && s.start - self.una <= room;
+        if more {
             self.push_hole(s);
             (self.end, self.captured_end) = (s.start, s.start);
             self.seq.advance(s.start);
         }
+        more
     }
 
     /// Ids were skipped right before a packet at the edge of all captured data: this host counts other packets with the same counter if
@@ -150,8 +152,9 @@ impl SenderState {
         }
     }
 
-    /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`.
-    pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome) -> bool {
+    /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`, or
+    /// the queue of the host `drops` packets.
+    pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome, drops: bool) -> bool {
         // A SYN is answered at once: an answer as late as a timer may be a copy of one that a queue below TCP dropped.
         let late_answer =
             s.start == 0 && self.asked.zip(o.t_first).is_some_and(|(at, first)| first - at >= LEAST_SYN_NS);
@@ -160,7 +163,7 @@ impl SenderState {
         }
         if self.near_sender {
             // A queue below TCP drops packets before the tap.
-            return self.tally.lost_before_tap > 0 || self.hidden_expiries == Some(0) && s.start == 0;
+            return drops && self.tally.lost_before_tap > 0 || self.hidden_expiries == Some(0) && s.start == 0;
         }
         let away = self.near_receiver || self.rtt_whole.is_some() || self.syn_seen && s.start > 0;
         // Where the tap is shows only when the handshake is over. No first timer is shorter than a second (RFC 6298 section 2.1), and each

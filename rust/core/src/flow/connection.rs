@@ -266,7 +266,9 @@ impl Connection {
                     me.on_send(&Sent { tsval: None, control: false, ..s }, out);
                 }
             } else if span == 0 {
-                me.note_sent_until(&s);
+                if me.note_sent_until(&s) {
+                    me.opened_by_timer(self.handshake.answered.filter(|_| !reverse), &s, out);
+                }
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;

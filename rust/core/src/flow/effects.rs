@@ -54,7 +54,9 @@ impl SenderState {
         self.slow_start.over |= s.start > 0 && !timer;
         let mut timeout = None;
         let mut recovery = 0;
-        let hidden = self.hides_expiries(s, o);
+        // A queue of the host that nothing passed in the silence drops no copy.
+        let drops = o.silent_from.is_none_or(|from| !out.busy.is_first_since(from));
+        let hidden = self.hides_expiries(s, o, drops);
         if hidden {
             row.copy = None;
         }
@@ -239,7 +241,7 @@ impl SenderState {
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
-    fn expire(&mut self, s: &Sent, backoff: u16, waited: i64, silent_from: i64, out: &mut Out<'_>) -> u64 {
+    pub fn expire(&mut self, s: &Sent, backoff: u16, waited: i64, silent_from: i64, out: &mut Out<'_>) -> u64 {
         let cwnd = self.cwnd_segments();
         let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
         self.timer.observe_expiry(waited, self.backoff, cwnd);

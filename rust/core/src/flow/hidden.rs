@@ -2,6 +2,7 @@
 
 use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 use super::kinds::{Phase, State};
+use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
@@ -70,6 +71,23 @@ impl SenderState {
             }
         }
         self.ids.above = 0;
+    }
+
+    /// By SND.NXT of `ack` it had sent more than its first segment, which has just passed, for a timer's time the only packet since its SYN was
+    /// `answered`. A host acknowledges that at once (RFC 9293 section 3.10.7.3): its queue dropped that ACK and the first window, and the timer
+    /// sent the segment.
+    #[cold]
+    pub fn opened_by_timer(&mut self, answered: Option<i64>, ack: &Sent, out: &mut Out<'_>) {
+        let Some(head) = self.scoreboard.front().filter(|r| r.start == 1 && !r.unseen).copied() else { return };
+        let packet = self.timeline.as_ref().and_then(|timeline| timeline.last_packet());
+        let (Some(at), Some(packet)) = (answered.filter(|_| self.is_at_tap() && self.una == 1), packet) else { return };
+        let waited = head.t_first - at;
+        let alone = head.copies == 1 && self.last_send == Some(head.t_first);
+        if alone && (LEAST_TIMEOUT_NS..=SYN_TIMEOUT_MAX_NS).contains(&waited) {
+            let len = u32::try_from(head.end - head.start).unwrap_or(0);
+            let first = Sent { packet, t: head.t_first, start: head.start, end: head.end, len, ..*ack };
+            self.expire(&first, 0, waited, at, out);
+        }
     }
 
     /// A timer ended a silence that is longer than any first timer, after `backoff` expiries that were seen: a queue held the copy, or where

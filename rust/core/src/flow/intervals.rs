@@ -315,6 +315,11 @@ impl Timeline {
         }
     }
 
+    /// The latest packet that passed.
+    pub fn last_packet(&self) -> Option<u64> {
+        self.open.last().map(|p| p.last_packet)
+    }
+
     /// The handshake just passed: its end may be the answer of a timer.
     pub fn doubt_answer(&mut self) {
         let answer = self.open.last().filter(|p| p.state == State::Handshake);

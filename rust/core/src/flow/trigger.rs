@@ -67,7 +67,9 @@ impl SenderState {
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
             _ if self.near_sender && self.was_in_queue(s, o, &v) => Causes::REPORT,
-            _ if self.is_seen_at_once() && self.tally.lost_before_tap == 0 => self.causes_near(s, o, &v),
+            _ if self.is_seen_at_once() && (self.tally.lost_before_tap == 0 || !o.lost_before_tap) => {
+                self.causes_near(s, o, &v)
+            }
             _ => self.causes_away(s, o, &v),
         };
         let (trigger, evidence) = match self.resets < ENOUGH_RESETS {

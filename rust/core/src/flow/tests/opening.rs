@@ -171,3 +171,32 @@ fn of_many_syns_the_first_may_be_the_one_that_is_answered() {
         opened(Some(7010)).later_answered() && !opened(Some(10)).later_answered() && !opened(None).later_answered()
     );
 }
+
+#[test]
+fn snd_nxt_above_the_first_segment_shows_that_a_timer_sent_that() {
+    // Another connection shows the host to be near. Its queue drops all that answers the SYN+ACK, which its timer repeats; the first segment
+    // passes, and an ACK with the number of the one after so many.
+    let timer = |next: u32, late: f64| {
+        let mut s = Script::new(false);
+        s.data(30.0, 0);
+        s.ack(50.0, 1);
+        let first = s.packets.len();
+        s.push(60.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        for answered in [80.0, 80.0 + late] {
+            s.push(answered, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        }
+        s.data(80.3 + late, 0);
+        s.push(80.6 + late, true, 1000 + next * 1000, 5000, flags::ACK, 0, &[], None);
+        s.ack(100.3 + late, 1);
+        for p in &mut s.packets[first..] {
+            let port = if p.dst_port == Some(5001) { &mut p.src_port } else { &mut p.dst_port };
+            *port = Some(40001);
+        }
+        let t = s.run();
+        let starts = t.batches("timeouts").flat_map(|b| b["rel_seq"].as_primitive::<Int64Type>().values().to_vec());
+        starts.filter(|start| *start == 1).count()
+    };
+    assert_eq!(timer(10, 1000.0), 1);
+    // Nothing more was sent, or no timer is so short or so long.
+    assert_eq!([timer(1, 1000.0), timer(10, 100.0), timer(10, 4000.0)], [0; 3]);
+}
