@@ -109,6 +109,7 @@ impl SenderState {
             pure: true,
             syn: false,
             sack_ok: h.sack_ok,
+            bare: false,
         };
         let mut outcome = AckOutcome::NONE;
         self.on_ack(&a, &mut outcome, out);

@@ -155,6 +155,7 @@ impl SenderState {
             out.notes.add(crate::notes::NoteKind::SequenceJump, s.packet, 0);
             return SentOutcome::new(Transmission::First, None);
         }
+        self.host_delay = out.busy.delay();
         let missing = self.missing_originals(s);
         let outcome = if s.start >= self.end && self.sent_unseen(s, missing) {
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::IpId));

@@ -304,6 +304,8 @@ pub struct SenderState {
     pub hidden_until: i64,
     /// The host dropped packets before the tap that it had sent since the new bytes before these.
     pub host_dropped: bool,
+    /// How long the queue of its host lately kept an answer; 0 if it kept none.
+    pub host_delay: i64,
     /// The latest ACK of bytes not reported before: its TSval, 0 for none, and when it passed.
     pub latest_news: Option<(u32, i64)>,
     /// Copies that are spurious, or may be, and that no DSACK has reported.

@@ -67,9 +67,7 @@ impl SenderState {
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
             _ if self.near_sender && self.was_in_queue(s, o, &v) => Causes::REPORT,
-            _ if self.is_seen_at_once() && (self.tally.lost_before_tap == 0 || !o.lost_before_tap) => {
-                self.causes_near(s, o, &v)
-            }
+            _ if self.is_seen_at_once() && !self.may_be_kept(o) => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
         let (trigger, evidence) = match self.resets < ENOUGH_RESETS {
@@ -268,6 +266,11 @@ impl SenderState {
     /// No ACK is answered so late: after RACK's reordering window only a timer is left.
     fn answers_no_ack(&self, v: &Seen) -> bool {
         !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction)
+    }
+
+    /// The queue of its host loses packets, as it did the first copy of this one, or keeps what passes until after its ACK.
+    fn may_be_kept(&self, o: &SentOutcome) -> bool {
+        self.tally.lost_before_tap > 0 && (o.lost_before_tap || o.acked_before || self.host_delay > 0)
     }
 
     /// Near the sender, whose packets echo all ACKs that passed: none waits long between its TCP and the tap.
