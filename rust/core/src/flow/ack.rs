@@ -27,8 +27,6 @@ pub struct Ack<'a> {
     pub syn: bool,
     /// The connection agreed on SACK, so the receiver reports duplicates (RFC 2883).
     pub sack_ok: bool,
-    /// Both SYNs agreed on SACK, and this ACK reports nothing.
-    pub bare: bool,
 }
 
 impl Ack<'_> {
@@ -205,8 +203,8 @@ impl SenderState {
             }
             if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
                 o.kind = AckKind::Duplicate;
-                // With SACK, what reports nothing, or only a segment that came twice, shows no hole (RFC 6675 section 2).
-                let counts = u16::from(!(o.dsack || a.bare) || a.reports_above());
+                // What reports only a segment that came twice shows no hole (RFC 6675 section 2).
+                let counts = u16::from(!o.dsack || a.reports_above());
                 self.dupacks = self.dupacks.saturating_add(counts);
                 if counts > 0 {
                     self.latest_dupack = Some(a.t);

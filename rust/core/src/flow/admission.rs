@@ -109,7 +109,6 @@ impl SenderState {
             pure: true,
             syn: false,
             sack_ok: h.sack_ok,
-            bare: false,
         };
         let mut outcome = AckOutcome::NONE;
         self.on_ack(&a, &mut outcome, out);

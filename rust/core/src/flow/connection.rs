@@ -157,7 +157,6 @@ impl Connection {
             pure: span == 0,
             syn,
             sack_ok,
-            bare: me.sack_permitted && peer.sack_permitted && blocks == 0 && !tcp.options_cut,
         });
         let intact = p.intact == Some(true);
         let admitted = syn
