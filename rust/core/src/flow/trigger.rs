@@ -367,14 +367,15 @@ impl SenderState {
     /// ACKs of new data start its timer, others not.
     fn may_be_probe(&self, s: &Sent, v: &Seen) -> bool {
         let started = self.last_send.max(self.last_advance).max(self.sack_restart);
+        // With SACK, duplicate ACKs that report nothing answer copies: no segment is missing (RFC 6675 section 2).
+        let bare = self.syn_seen && self.sack_permitted && self.is_calm();
         s.sack_ok
             && s.end == self.end
             && !v.clocked
-            && self.dupacks == 0
+            && (bare || self.dupacks == 0 && self.phase == Phase::Open)
             && self.sacked_bytes == 0
             && !(v.head && self.no_probes)
             && self.probe.is_none()
-            && self.phase == Phase::Open
             && started.is_some_and(|at| s.t - at >= self.least_probe())
     }
 

@@ -252,3 +252,20 @@ fn a_hole_that_stands_for_round_trips_is_a_loss_also_where_packets_overtake_each
         assert_eq!(s.run().resends(), [("fast", needed)]);
     }
 }
+
+#[test]
+fn a_probe_follows_duplicate_acks_that_report_nothing() {
+    // Where SACK is agreed they answer a copy that came twice; then the last segment is repeated after two round trips.
+    let repeated = |sack: bool| {
+        let mut s = Script::new(sack);
+        s.data(30.0, 0);
+        s.ack(50.0, 1);
+        s.flight(50.1, 1..3);
+        s.ack(52.0, 1);
+        s.data(130.0, 2);
+        s.ack(150.0, 3);
+        s.run().resends()[0].0
+    };
+    assert_eq!(repeated(true), "tail_loss_probe");
+    assert_eq!(repeated(false), "undecided");
+}
