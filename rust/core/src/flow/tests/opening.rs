@@ -24,6 +24,14 @@ fn an_answer_to_a_syn_by_the_timer_of_the_peer() {
     assert_eq!(late_answer(1, 600.0), 0);
 }
 
+/// These packets are of a second connection between the two hosts.
+fn of_another_connection(packets: &mut [Packet]) {
+    for p in packets {
+        let port = if p.dst_port == Some(5001) { &mut p.src_port } else { &mut p.dst_port };
+        *port = Some(40001);
+    }
+}
+
 #[test]
 fn a_queue_may_keep_an_answer_as_long_as_a_timer() {
     // Another connection found a round trip of 20 ms. The SYN+ACK comes after 1 s, and no ACK of data until the end.
@@ -36,10 +44,7 @@ fn a_queue_may_keep_an_answer_as_long_as_a_timer() {
         s.push(1080.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.data(1080.1, 0);
         s.data(1080.1 + outstanding, 1);
-        for p in &mut s.packets[first..] {
-            let port = if p.dst_port == Some(5001) { &mut p.src_port } else { &mut p.dst_port };
-            *port = Some(40001);
-        }
+        of_another_connection(&mut s.packets[first..]);
         s.run().time_in("rto_wait") / MS
     };
     assert_eq!(timer(100.0), 1000);
@@ -188,10 +193,7 @@ fn snd_nxt_above_the_first_segment_shows_that_a_timer_sent_that() {
         s.data(80.3 + late, 0);
         s.push(80.6 + late, true, 1000 + next * 1000, 5000, flags::ACK, 0, &[], None);
         s.ack(100.3 + late, 1);
-        for p in &mut s.packets[first..] {
-            let port = if p.dst_port == Some(5001) { &mut p.src_port } else { &mut p.dst_port };
-            *port = Some(40001);
-        }
+        of_another_connection(&mut s.packets[first..]);
         let t = s.run();
         let starts = t.batches("timeouts").flat_map(|b| b["rel_seq"].as_primitive::<Int64Type>().values().to_vec());
         starts.filter(|start| *start == 1).count()

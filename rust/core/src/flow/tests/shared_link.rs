@@ -78,10 +78,9 @@ fn bursts_of_any_size_keep_a_link_busy_or_not() {
 #[test]
 fn a_burst_far_longer_than_the_least_round_trip_and_any_timer_fills_a_line() {
     let since = |rtt: i64, least| Bursts::follow(None, rtt, rtt, 0).fill_line_since(rtt, rtt, least);
-    let ms = 1_000_000;
-    assert_eq!(since(7_870 * ms, 94 * ms), Some((0, 7_870 * ms)));
+    assert_eq!(since(7_870 * MS, 94 * MS), Some((0, 7_870 * MS)));
     // A timer of the receiver may be in it, or the path's own delay; or no other round trip is known.
-    assert_eq!(since(200 * ms, 2 * ms), None);
-    assert_eq!(since(7_870 * ms, 900 * ms), None);
-    assert_eq!(since(7_870 * ms, i64::MAX), None);
+    assert_eq!(since(200 * MS, 2 * MS), None);
+    assert_eq!(since(7_870 * MS, 900 * MS), None);
+    assert_eq!(since(7_870 * MS, i64::MAX), None);
 }
