@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wlanlens.detection.savings.at_rate import AtRate
 from wlanlens.detection.savings.delivery import Delivery, merged
 
 MS = 10**6
@@ -27,11 +28,11 @@ def one_setback_s(
     d: Delivery, start_ns: int, end_ns: int, rate: float, limit_ns: int, since_ns: int = 0, *, after_ack: bool = False
 ) -> float:
     start, end, limit, since = (np.array([t]) for t in (start_ns, end_ns, limit_ns, since_ns))
-    return float(d.setbacks_s(start, end, rate, limit, since, after_ack=after_ack)[0])
+    return float(AtRate(d, rate).setbacks_s(start, end, limit, since, after_ack=after_ack)[0])
 
 
 def regained_ns(d: Delivery, after_ns: int, rate: float, limit_ns: int) -> int:
-    return int(d.at_rate(rate).regained_ns(np.array([after_ns]), np.array([limit_ns]))[0])
+    return int(AtRate(d, rate).regained_ns(np.array([after_ns]), np.array([limit_ns]))[0])
 
 
 def test_idle_time_is_lost_in_whole() -> None:
@@ -114,7 +115,7 @@ def test_many_setbacks_are_those_of_each_alone() -> None:
             alone = [
                 one_setback_s(d, start[i], end[i], rate, limit[i], since[i], after_ack=after_ack) for i in range(6)
             ]
-            assert d.setbacks_s(start, end, rate, limit, since, after_ack=after_ack).tolist() == alone
+            assert AtRate(d, rate).setbacks_s(start, end, limit, since, after_ack=after_ack).tolist() == alone
             assert min(alone) >= 0
 
 

@@ -103,8 +103,9 @@ def test_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch
     assert arrow < GROWTH
 
 
-def test_a_windows_facts_are_freed_with_it(tmp_path: Path) -> None:
-    run = simulate(clocked("clean_link", CLOCKS, duration_s=1.0), tmp_path, seed=3)
+@pytest.mark.parametrize("scenario", ["clean_link", "genuine_timeout"])
+def test_what_judges_a_window_is_freed_with_it(tmp_path: Path, scenario: str) -> None:
+    run = simulate(scenario, tmp_path, seed=3)
     gc.collect()
     gc.disable()
     try:
@@ -115,7 +116,12 @@ def test_a_windows_facts_are_freed_with_it(tmp_path: Path) -> None:
         del trace
         # A reference cycle would keep windows in memory until the garbage collector runs.
         assert facts() is None
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        assert {type(o).__name__ for o in gc.garbage if type(o).__module__.startswith("wlanlens.detect")} == set()
     finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
         gc.enable()
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from wlanlens.detection.savings.at_rate import AtRate
 from wlanlens.tables.columns import Array
 
 Span = tuple[int, int]
@@ -158,22 +157,3 @@ class Delivery:
         order = np.argsort(-rate, kind="stable")
         place = np.searchsorted(np.cumsum(size[order]), TRAIN_SHARE * size.sum())
         return float(rate[order][min(int(place), len(order) - 1)])
-
-    def at_rate(self, rate: float) -> AtRate:
-        """It against a rate above 0; what the latest rate needed is kept."""
-        if self._latest.get(rate) is None:
-            self._latest.clear()
-            self._latest[rate] = AtRate(self, rate)
-        return self._latest[rate]
-
-    @cached_property
-    def _latest(self) -> dict[float, AtRate]:
-        return {}
-
-    def setbacks_s(
-        self, start_ns: Array, end_ns: Array, rate: float, limit_ns: Array, since_ns: Array, *, after_ack: bool = False
-    ) -> Array:
-        """`AtRate.setbacks_s`; without a rate the spans themselves were lost."""
-        if rate <= 0 or not len(self.t_ns):
-            return np.asarray(np.maximum(0, end_ns - start_ns) / 1e9)
-        return self.at_rate(rate).setbacks_s(start_ns, end_ns, limit_ns, since_ns, after_ack=after_ack)

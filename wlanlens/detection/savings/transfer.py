@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.finding import Finding
+from wlanlens.detection.savings.at_rate import AtRate
 from wlanlens.detection.savings.delivery import Delivery, Span, merged
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.air import Air
@@ -60,6 +61,8 @@ class Transfer:
         #: Time in the pauses before each of them, and in all.
         self._before = [0, *accumulate(end - start for start, end in pauses)]
         self._rates: dict[tuple[Span, ...], float] = {}
+        #: Its delivery against the latest rate that a finding asked for.
+        self._at_rate: AtRate | None = None
         trips = self._states["rtt_min_ns"]
         trips = trips[trips != NULL]
         self.delivery = Delivery.of(self._busy(acks["t_ns"]), acks["rel_ack"], int(trips.min()) if len(trips) else 0)
@@ -88,12 +91,21 @@ class Transfer:
     def setbacks_s(
         self, spans: Sequence[Span], rate: float, later_ns: Sequence[int | None], *, after_ack: bool = False
     ) -> list[float]:
-        """`Delivery.setbacks_s` of spans in order of time; `later_ns`: when the next trouble after each begins, if there is one."""
+        """`AtRate.setbacks_s` of spans in order of time; `later_ns`: when the next trouble after each begins, if there is one.
+
+        Without a rate the spans themselves were lost.
+        """
         start, end = (self._busy(np.array(times, np.int64)) for times in zip(*spans, strict=True))
         since = np.append(self._busy(np.zeros(1, np.int64)), end[:-1])
         later = self._busy(np.array([t or 0 for t in later_ns], np.int64))
-        limit = np.where([t is None for t in later_ns], self.delivery.end_ns, later)
-        made: list[float] = self.delivery.setbacks_s(start, end, rate, limit, since, after_ack=after_ack).tolist()
+        if rate <= 0 or not len(self.delivery.t_ns):
+            lost = np.maximum(0, end - start) / 1e9
+        else:
+            limit = np.where([t is None for t in later_ns], self.delivery.end_ns, later)
+            if self._at_rate is None or self._at_rate.rate != rate:
+                self._at_rate = AtRate(self.delivery, rate)
+            lost = self._at_rate.setbacks_s(start, end, limit, since, after_ack=after_ack)
+        made: list[float] = lost.tolist()
         return made
 
     def usual_rate(self, outside: list[Span]) -> float:
