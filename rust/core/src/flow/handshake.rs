@@ -59,6 +59,11 @@ impl Handshake {
         Some(self.answered? - self.expiries[0].filter(|_| self.first_stamp.is_none())?.0)
     }
 
+    /// When the SYN+ACK's timer first expired, and last.
+    pub fn answer_timers(&self) -> Option<(i64, i64)> {
+        self.expiries[1]
+    }
+
     /// When the SYN+ACK's timer last expired.
     pub fn last_answer_timer(&self) -> Option<i64> {
         self.expiries[1].map(|e| e.1)

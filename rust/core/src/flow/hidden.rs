@@ -118,9 +118,16 @@ impl SenderState {
             () if trip.is_some() => linux22,
             () => linux22.max(LONGEST_TIMEOUT_NS),
         };
-        let most = if hidden || trip.is_some() { usual } else { SYN_TIMEOUT_MAX_NS };
+        let most = match () {
+            () if trip.is_some() => usual,
+            // In a handshake timers expire, too: its round trip tells the least timer, three times which two expiries take.
+            () if hidden => (3 * least).clamp(SYN_TIMEOUT_MAX_NS, usual),
+            () => SYN_TIMEOUT_MAX_NS,
+        };
         let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > most) else { return };
-        timeline.was(from.saturating_add(least), State::Undecided, None);
+        // Whether the timer had expired before is as unknown as what the sender waited for then.
+        let since = if timeline.is_undecided_until(from) { from } else { from.saturating_add(least) };
+        timeline.was(since, State::Undecided, None);
         if hidden && silent > longest {
             let mut firsts = (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1));
             let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);

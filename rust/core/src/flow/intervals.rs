@@ -48,10 +48,16 @@ const MARKS: usize = 32;
 
 /// After how many seconds a SYN or SYN+ACK is retransmitted: after one timer of 1 s, two, three... (RFC 6298 sections 2.1 and 5.5); or
 /// of 3 s (RFC 1122).
-const SYN_TIMERS_S: [i64; 9] = [1, 3, 7, 9, 15, 21, 31, 45, 63];
+const SYN_TIMERS_S: [i64; 11] = [1, 3, 7, 9, 15, 21, 31, 45, 63, 93, 127];
 const SECOND_NS: i64 = 1_000_000_000;
 /// A timer of Linux is late by no more than this part: its wheel has 64 places at each level.
 const TIMER_PART: i64 = 64;
+
+/// A SYN passes so long after the first one as its timer sends it, give or take what the air does.
+pub fn on_syn_schedule(elapsed: i64) -> bool {
+    let by_timer = |timer: i64| (elapsed - timer).abs() <= timer / TIMER_PART + ACCESS_NS;
+    SYN_TIMERS_S.iter().any(|s| by_timer(s * SECOND_NS))
+}
 
 /// States of a sender whose window, its own or the peer's, is the limit unless a link is full.
 const LIMITED: [State; 3] = [State::SlowStart, State::Transfer, State::WindowLimited];
@@ -318,6 +324,11 @@ impl Timeline {
     /// The latest packet that passed.
     pub fn last_packet(&self) -> Option<u64> {
         self.open.last().map(|p| p.last_packet)
+    }
+
+    /// What it waited for until then is not known.
+    pub fn is_undecided_until(&self, t: i64) -> bool {
+        self.open.iter().rfind(|p| p.start < t).is_some_and(|p| p.state == State::Undecided)
     }
 
     /// The handshake just passed: its end may be the answer of a timer.

@@ -25,6 +25,7 @@ mod kinds;
 mod link_times;
 mod nagle;
 pub mod numbers;
+mod opening_time;
 mod output;
 mod pair_times;
 mod path_times;

@@ -168,7 +168,8 @@ impl SenderState {
         } else if !first {
             view.una = view.una.min(s.start);
             // No packet that passed after the silence can have asked for this copy so soon: a timer sent it, and all waited before the tap.
-            if let Some(woke) = view.woke.filter(|woke| woke.start == s.start) {
+            // Of the handshake, in which timers expire too, that is known of no more than the first timeout.
+            if let Some(woke) = view.woke.filter(|woke| woke.start == s.start && loop_ns < SYN_TIMEOUT_NS) {
                 timeline.was_for_timer(woke.since);
             }
             let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);

@@ -111,6 +111,25 @@ fn a_queue_of_seconds_may_have_held_the_copy_of_what_is_acknowledged() {
     assert_eq!(copied(2000), 2000 + 1500);
 }
 
+#[test]
+fn a_handshake_of_seconds_does_not_tell_how_many_timers_a_silence_was() {
+    // Its sender, 1.5 s away and back, sends a segment, and no data follows an ACK; packets are missing before its copy.
+    let waits = |ms: f64| {
+        let mut s = Script::between(false, 0.1);
+        s.packets[2].time_ns = s.packets[0].time_ns.map(|t| t + 1500 * MS);
+        s.data(1500.1, 0);
+        s.ack(1500.2, 1);
+        s.ids[0] += 1;
+        s.data(1500.1 + ms, 0);
+        s.ack(1500.2 + ms, 1);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("backoff_wait") / MS)
+    };
+    assert_eq!(waits(3900.0), (3900, 0));
+    // Two expiries take three times the least one; and as what the sender waited for before is not known, this may be the second, too.
+    assert_eq!(waits(4500.0), (0, 0));
+}
+
 /// Near a receiver, a second from its sender and back, which answers each of its ACKs; then a segment is lost, and its copy passes after `ms`.
 fn backed_off(ms: f64) -> i64 {
     let mut s = Script::between(false, 0.1);

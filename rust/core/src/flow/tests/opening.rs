@@ -71,6 +71,64 @@ fn data_that_answers_a_repeated_syn_ack_waited_for_timers() {
 }
 
 #[test]
+fn a_syn_ack_that_its_timer_repeated_twice_waited_for_backoff() {
+    let states = |repeated: [f64; 2]| {
+        let mut s = Script::between(false, 0.1);
+        s.packets.truncate(2);
+        for ms in repeated {
+            s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        }
+        s.data(repeated[1] + 20.0, 0);
+        s.ack(repeated[1] + 20.1, 1);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("backoff_wait") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!(states([1000.1, 3000.1]), (1000, 2000, 0));
+    // No timer sends it then: a queue kept it, and what it seems to be answered with.
+    assert_eq!(states([2000.1, 5000.1]), (0, 0, 5020));
+}
+
+#[test]
+fn a_copy_of_a_syn_that_no_timer_sends_then_waited_in_a_queue() {
+    // At the receiver, which answers the SYN and its copies.
+    let states = |late: f64| {
+        let mut s = Script::between(false, 0.1);
+        s.packets.truncate(2);
+        for ms in [1000.0, 3000.0, 7000.0 + late] {
+            s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+            s.push(ms + 0.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        }
+        s.data(7020.0 + late, 0);
+        s.ack(7020.1 + late, 1);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("backoff_wait") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!(states(0.0), (1000, 6000, 0));
+    assert_eq!(states(2500.0), (1000, 0, 8500));
+}
+
+#[test]
+fn a_sender_that_others_show_to_be_near_had_read_the_answer_before_its_data_comes() {
+    // At the receiver: in another connection its host answered in 20 ms. Here the data comes after `ms`.
+    let states = |ms: f64| {
+        let mut s = Script::between(false, 0.1);
+        s.data(30.0, 0);
+        s.ack(30.1, 1);
+        let first = s.packets.len();
+        s.push(60.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        s.push(60.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.data(60.1 + ms, 0);
+        s.ack(60.2 + ms, 1);
+        of_another_connection(&mut s.packets[first..]);
+        let t = s.run();
+        (t.time_in("handshake") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!(states(25.0), (20 + 25, 0));
+    // A queue kept it meanwhile.
+    assert_eq!(states(500.0), (20 + 20, 480));
+}
+
+#[test]
 fn what_answers_a_syn_ack_was_lost_by_the_ids() {
     // At the receiver: 240 ms after its SYN+ACK comes data, as the first packet since the SYN.
     let states = |missing: u32| {
