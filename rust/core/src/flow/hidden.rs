@@ -6,7 +6,7 @@ use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
-use super::timer::{LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
 
 /// The first window of a sender (RFC 6928).
 const FIRST_WINDOW: i64 = 10;
@@ -14,6 +14,21 @@ const FIRST_WINDOW: i64 = 10;
 const QUEUE_NS: i64 = 1_000_000_000;
 /// The ceiling of Linux, above that of the RFC.
 const LONGEST_OF_LINUX_NS: i64 = 2 * LONGEST_TIMEOUT_NS;
+/// A timer is late by the tick of a clock of 100 Hz.
+const TICK_NS: i64 = 10_000_000;
+/// Expiries of one segment before a sender gives up: 15 in Linux (`tcp_retries2`).
+const MOST_TIMERS: u32 = 16;
+
+/// On a path with such round trips several timers may have expired in a silence: if these are short, a timer in use takes 200 ms and a few
+/// round trips (Linux, and near it others) or 1 s (RFC 6298 section 2.4), and k of them, each twice as long as the one before, take 2^k - 1
+/// times that. One of RFC 6298 is enough where it fits.
+fn may_be_several(silent: i64, trip: Option<i64>) -> bool {
+    let Some(trip) = trip else { return false };
+    let longest = FIRST_TIMEOUT_NS.saturating_add(trip.saturating_mul(3));
+    let one_of_rfc = (silent - SYN_TIMEOUT_NS).abs() <= TICK_NS + trip;
+    let fits = |k: u32| (LEAST_TIMEOUT_NS..=longest).contains(&(silent / ((1 << k) - 1)));
+    longest < 2 * LEAST_TIMEOUT_NS && !one_of_rfc && (2..MOST_TIMERS).any(fits)
+}
 
 impl SenderState {
     /// The timer has expired, or may have. Packets that were sent since the highest captured byte and are missing may have carried data above it.
@@ -124,7 +139,9 @@ impl SenderState {
             () if hidden => (3 * least).clamp(SYN_TIMEOUT_MAX_NS, usual),
             () => SYN_TIMEOUT_MAX_NS,
         };
-        let Some(timeline) = self.timeline.as_mut().filter(|_| backoff == 0 && silent > most) else { return };
+        let several = hidden && !self.ids.next && self.una > 1 && may_be_several(silent, trip.max(self.round_trip()));
+        let unsure = backoff == 0 && (silent > most || several);
+        let Some(timeline) = self.timeline.as_mut().filter(|_| unsure) else { return };
         // Whether the timer had expired before is as unknown as what the sender waited for then.
         let since = if timeline.is_undecided_until(from) { from } else { from.saturating_add(least) };
         timeline.was(since, State::Undecided, None);

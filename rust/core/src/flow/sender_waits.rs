@@ -2,8 +2,7 @@
 
 use super::away::LONGEST_FIRST_NS;
 use super::beginning::SYN_TIMEOUT_NS;
-use super::intervals::own_delay;
-use super::intervals::{Timeline, TICK_NS};
+use super::intervals::{own_delay, Timeline, ACCESS_NS, TICK_NS};
 use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
@@ -129,7 +128,10 @@ impl SenderState {
                 // have no gap.
                 let sure =
                     self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.sent_nothing();
-                let all = echo.is_some() || self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
+                // On the air a frame may be as late, with those before it in the queue.
+                let long = idle > ACCESS_NS + 3 * there;
+                let all = echo.is_some()
+                    || long && self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
                 let paced = view.is_paced(s.t - last);
                 let state = match paced {
                     true if sure => State::Transfer,

@@ -130,6 +130,25 @@ fn a_handshake_of_seconds_does_not_tell_how_many_timers_a_silence_was() {
     assert_eq!(waits(4500.0), (0, 0));
 }
 
+#[test]
+fn a_silence_that_several_timers_of_200_ms_fit_may_have_been_theirs() {
+    // On a path of 20 ms a segment is missing, and a packet before its copy.
+    let waits = |ms: f64, missing: u32| {
+        let mut s = after_ten_segments();
+        s.ids[0] += 1;
+        s.data(41.0, 11);
+        s.sack(41.1, 10, 11, 12);
+        s.ids[0] += missing;
+        s.data(41.0 + ms, 10);
+        s.ack(41.1 + ms, 12);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("undecided") / MS)
+    };
+    assert_eq!((waits(220.0, 1), waits(1400.0, 1)), ((220, 0), (180, 1220)));
+    // No copy is missing; or one timer of RFC 6298 is enough.
+    assert_eq!((waits(1400.0, 0), waits(1010.0, 1)), ((1400, 0), (1010, 0)));
+}
+
 /// Near a receiver, a second from its sender and back, which answers each of its ACKs; then a segment is lost, and its copy passes after `ms`.
 fn backed_off(ms: f64) -> i64 {
     let mut s = Script::between(false, 0.1);

@@ -249,11 +249,11 @@ fn a_counter_of_several_flows_shows_that_nothing_is_missing() {
 
 #[test]
 fn a_sender_that_pushes_some_segments_had_more_data_behind_the_others() {
-    // A segment each 80 ms, on a path of 20 ms; of five in turn one ends what the application wrote.
-    let idle = |pushes: bool| {
+    // Segments on a path of 20 ms; of five in turn one ends what the application wrote.
+    let idle = |each_ms: f64, pushes: bool| {
         let mut s = Script::between(false, 0.1);
         for n in 0..40 {
-            let ms = 80.0 * f64::from(n + 1);
+            let ms = each_ms * f64::from(n + 1);
             s.data(ms, n);
             if pushes && n % 5 == 4 {
                 s.last().tcp.as_mut().unwrap().flags |= flags::PSH;
@@ -263,7 +263,10 @@ fn a_sender_that_pushes_some_segments_had_more_data_behind_the_others() {
         s.run().time_in("idle") / MS
     };
     // Until the first one that does, nothing shows that it does so.
-    assert!(idle(false) > 1500 && idle(true) < 350, "{} {}", idle(false), idle(true));
+    let (all, some) = (idle(150.0, false), idle(150.0, true));
+    assert!(all > 4500 && some < 800, "{all} {some}");
+    // On the air a frame may be as late, with those before it in the queue.
+    assert!(idle(80.0, false) < 80, "{}", idle(80.0, false));
 }
 
 #[test]
