@@ -9,11 +9,6 @@ use super::piece::Piece;
 use super::tap::{by_handshake, by_loops, came_from_link, on_link_of, Tap};
 use crate::packet::{flags, Packet, Tcp};
 
-/// The first timeout of a SYN.
-pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
-/// The longest in use: 3 s (RFC 1122 section 4.2.3.1), and a tenth for ticks.
-pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
-
 impl Connection {
     /// Learn the options of a SYN, whether the sender uses timestamps, and on which side of the tap it is.
     #[inline]

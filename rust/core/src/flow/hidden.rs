@@ -1,12 +1,11 @@
 //! What a sender may have sent before its timer expired that a tap away from it never captured: the timeout marks it as lost, too.
 
-use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 use super::kinds::{Phase, State};
 use super::output::Out;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::seq::newer;
-use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS};
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 
 /// The first window of a sender (RFC 6928).
 const FIRST_WINDOW: i64 = 10;

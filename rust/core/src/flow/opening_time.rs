@@ -1,13 +1,12 @@
 //! What a sender waited for from the start of its connection to its first data.
 
-use super::beginning::{SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 use super::handshake::Handshake;
 use super::intervals::{on_syn_schedule, Timeline};
 use super::kinds::State;
 use super::output::Out;
 use super::piece::Piece;
 use super::sender_state::SenderState;
-use super::timer::LEAST_TIMEOUT_NS;
+use super::timer::{LEAST_TIMEOUT_NS, SYN_TIMEOUT_MAX_NS, SYN_TIMEOUT_NS};
 
 /// The time until the first data of a direction passes, at `t`.
 pub struct OpeningTime<'a> {
@@ -50,7 +49,7 @@ impl OpeningTime<'_> {
         let repeated = opens && silent && kept.is_none() && self.pass_synacks();
         let state = if silent && kept.is_none() && !repeated { State::Undecided } else { State::Handshake };
         let read = self.handshake.answered.filter(|_| !at_tap && opens && state == State::Handshake);
-        // Other connections show the sender to be nearer: it had read the answer, and what it sent then waited in a queue.
+        // Other connections show the sender to be nearer: the answer waited in a queue on its way to it, or what it sent then.
         let way = self.loop_ns.saturating_add(self.loop_ns / 2).saturating_add(self.timeline.rest_ns());
         if let Some(at) = read.filter(|at| done - at > way) {
             self.pass(at + self.loop_ns, state);

@@ -1,14 +1,13 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
 use super::away::LONGEST_FIRST_NS;
-use super::beginning::SYN_TIMEOUT_NS;
 use super::intervals::{own_delay, Timeline, ACCESS_NS, TICK_NS};
 use super::kinds::{Evidence, Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::{Lone, SenderView, Woke};
 use super::seq::newer;
-use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS};
+use super::timer::{FIRST_TIMEOUT_NS, LEAST_TIMEOUT_NS, LONGEST_TIMEOUT_NS, MOST_ACK_DELAY_NS, SYN_TIMEOUT_NS};
 use super::wait_state::{pace_of, sends_at_once};
 
 /// Two clocks differ by one part of so many at most (IEEE 802.3 clause 22.2.2.1: 100 ppm each).

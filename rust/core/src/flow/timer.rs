@@ -20,6 +20,9 @@ pub const FIRST_TIMEOUT_NS: i64 = 200 * MS;
 pub const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 pub const LONGEST_TIMEOUT_NS: i64 = 60_000 * MS;
+/// The first timer of a SYN (RFC 6298 section 2.1), and the longest in use: 3 s (RFC 1122 section 4.2.3.1), and a tenth for ticks.
+pub const SYN_TIMEOUT_NS: i64 = 1_000 * MS;
+pub const SYN_TIMEOUT_MAX_NS: i64 = 3_300 * MS;
 /// The timer after a SYN whose own expired, until a round trip is measured (RFC 6298 section 5.7).
 pub const AFTER_LOST_SYN_NS: i64 = 3_000 * MS;
 /// A receiver delays an ACK by less than this (RFC 9293 section 3.8.6.3).
