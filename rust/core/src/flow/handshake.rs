@@ -64,11 +64,6 @@ impl Handshake {
         self.expiries[1]
     }
 
-    /// When the SYN+ACK's timer last expired.
-    pub fn last_answer_timer(&self) -> Option<i64> {
-        self.expiries[1].map(|e| e.1)
-    }
-
     /// The ACK that ends the handshake. By a clock of 1000 Hz that both its SYN and this read, it was made when the SYN+ACK passed: no path
     /// is between, and what passes later waited in the queue of its host.
     pub fn done(&mut self, t: i64, timestamps: Option<(u32, u32)>) {

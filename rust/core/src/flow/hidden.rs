@@ -14,7 +14,7 @@ const QUEUE_NS: i64 = 1_000_000_000;
 /// The ceiling of Linux, above that of the RFC.
 const LONGEST_OF_LINUX_NS: i64 = 2 * LONGEST_TIMEOUT_NS;
 /// A timer is late by the tick of a clock of 100 Hz.
-const TICK_NS: i64 = 10_000_000;
+const SLOW_TICK_NS: i64 = 10_000_000;
 /// Expiries of one segment before a sender gives up: 15 in Linux (`tcp_retries2`).
 const MOST_TIMERS: u32 = 16;
 
@@ -24,7 +24,7 @@ const MOST_TIMERS: u32 = 16;
 fn may_be_several(silent: i64, trip: Option<i64>) -> bool {
     let Some(trip) = trip else { return false };
     let longest = FIRST_TIMEOUT_NS.saturating_add(trip.saturating_mul(3));
-    let one_of_rfc = (silent - SYN_TIMEOUT_NS).abs() <= TICK_NS + trip;
+    let one_of_rfc = silent.saturating_sub(SYN_TIMEOUT_NS).saturating_abs() <= trip.saturating_add(SLOW_TICK_NS);
     let fits = |k: u32| (LEAST_TIMEOUT_NS..=longest).contains(&(silent / ((1 << k) - 1)));
     longest < 2 * LEAST_TIMEOUT_NS && !one_of_rfc && (2..MOST_TIMERS).any(fits)
 }
@@ -122,7 +122,8 @@ impl SenderState {
             return;
         }
         // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
-        let usual = trip.max(self.round_trip()).unwrap_or(0).saturating_mul(5);
+        let known = trip.max(self.round_trip());
+        let usual = known.unwrap_or(0).saturating_mul(5);
         // Linux 2.2 adds 1/4 of that and, for a window of one segment, all of it.
         let linux22 = usual.saturating_add(usual / 4).saturating_add(usual).min(LONGEST_OF_LINUX_NS);
         let (usual, linux22) = (usual.max(SYN_TIMEOUT_MAX_NS), linux22.max(SYN_TIMEOUT_MAX_NS));
@@ -135,10 +136,10 @@ impl SenderState {
         let most = match () {
             () if trip.is_some() => usual,
             // In a handshake timers expire, too: its round trip tells the least timer, three times which two expiries take.
-            () if hidden => (3 * least).clamp(SYN_TIMEOUT_MAX_NS, usual),
+            () if hidden => least.saturating_mul(3).clamp(SYN_TIMEOUT_MAX_NS, usual),
             () => SYN_TIMEOUT_MAX_NS,
         };
-        let several = hidden && !self.ids.next && self.una > 1 && may_be_several(silent, trip.max(self.round_trip()));
+        let several = hidden && !self.ids.next && self.una > 1 && may_be_several(silent, known);
         let unsure = backoff == 0 && (silent > most || several);
         let Some(timeline) = self.timeline.as_mut().filter(|_| unsure) else { return };
         // Whether the timer had expired before is as unknown as what the sender waited for then.

@@ -55,7 +55,7 @@ const TIMER_PART: i64 = 64;
 
 /// A SYN passes so long after the first one as its timer sends it, give or take what the air does.
 pub fn on_syn_schedule(elapsed: i64) -> bool {
-    let by_timer = |timer: i64| (elapsed - timer).abs() <= timer / TIMER_PART + ACCESS_NS;
+    let by_timer = |timer: i64| elapsed.saturating_sub(timer).saturating_abs() <= timer / TIMER_PART + ACCESS_NS;
     SYN_TIMERS_S.iter().any(|s| by_timer(s * SECOND_NS))
 }
 

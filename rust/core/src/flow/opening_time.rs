@@ -105,7 +105,7 @@ impl OpeningTime<'_> {
     fn pass_unheard(&mut self, unheard: Unheard) {
         let h = self.handshake;
         let far = if self.reverse { !unheard.opener_at_tap } else { !self.sender.is_at_tap() };
-        let missing = far && unheard.early > 0 && h.timers(self.reverse).is_none() && h.last_answer_timer().is_none();
+        let missing = far && unheard.early > 0 && h.timers(self.reverse).is_none() && h.answer_timers().is_none();
         let Some(at) = h.answered.filter(|at| missing && self.done - at >= LEAST_TIMEOUT_NS) else { return };
         let trip = if unheard.trip * 2 < self.done - at { unheard.trip } else { 0 };
         self.pass(if self.reverse { at } else { at + trip }, State::Handshake);

@@ -128,7 +128,7 @@ impl SenderState {
                 let sure =
                     self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.sent_nothing();
                 // On the air a frame may be as late, with those before it in the queue.
-                let long = idle > ACCESS_NS + 3 * there;
+                let long = idle > there.saturating_mul(3).saturating_add(ACCESS_NS);
                 let all = echo.is_some()
                     || long && self.ids.follows && view.had_no_more(self.segment) && self.has_room(&view);
                 let paced = view.is_paced(s.t - last);
