@@ -165,7 +165,7 @@ def from_intervals(
             queued = line.queues(flow, back, start, end, category == CATEGORIES.index("path"), origin, queued)
         row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
-        air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals))
+        air = AirAlone(below["frames"], below["exchanges"], classify.least_rtt(intervals), flows)
         # It does not show when the air was not full: a packet may have waited for it unseen.
         row, start, end, category = cut_where_full(
             air, flow, back, start, end, category, limited, np.full(len(flow), -1)

@@ -47,6 +47,7 @@ impl Connection {
                     sender.near_receiver = tap == Some(Tap::NearReceiver);
                     sender.near_sender = tap == Some(Tap::NearSender);
                     sender.loop_syn = h.longest_loop(sender.reverse);
+                    (sender.opening_trip, sender.opened) = (h.took(sender.reverse), h.ack);
                 }
             }
             self.handshake_done = true;

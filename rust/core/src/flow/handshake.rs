@@ -59,6 +59,11 @@ impl Handshake {
         Some(self.answered? - self.expiries[0].filter(|_| self.first_stamp.is_none())?.0)
     }
 
+    /// From the first SYN, or SYN+ACK of the `passive` end, until its answer is acknowledged.
+    pub fn took(&self, passive: bool) -> Option<i64> {
+        Some(self.made.or(self.ack)? - if passive { self.answered? } else { self.first_syn? })
+    }
+
     /// When the SYN+ACK's timer first expired, and last.
     pub fn answer_timers(&self) -> Option<(i64, i64)> {
         self.expiries[1]

@@ -15,6 +15,8 @@ const QUEUE_NS: i64 = 1_000_000_000;
 const LONGEST_OF_LINUX_NS: i64 = 2 * LONGEST_TIMEOUT_NS;
 /// A timer is late by the tick of a clock of 100 Hz.
 const SLOW_TICK_NS: i64 = 10_000_000;
+/// The weight of the first round trip is below a tenth after 16 more (RFC 6298 section 2.3), which two segments each may take.
+const OPENING_SEGMENTS: i64 = 32;
 /// Expiries of one segment before a sender gives up: 15 in Linux (`tcp_retries2`).
 const MOST_TIMERS: u32 = 16;
 
@@ -121,15 +123,18 @@ impl SenderState {
             }
             return;
         }
-        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3).
         let known = trip.max(self.round_trip());
-        let usual = known.unwrap_or(0).saturating_mul(5);
+        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3). The first is that of the opening, timers and all.
+        let usual = known.unwrap_or(0).saturating_mul(5).max(SYN_TIMEOUT_MAX_NS);
+        let opening = self.opening_trip.filter(|_| self.una < OPENING_SEGMENTS * self.mss()).unwrap_or(0);
+        let first = usual.max(opening.saturating_mul(5));
         // Linux 2.2 adds 1/4 of that and, for a window of one segment, all of it.
-        let linux22 = usual.saturating_add(usual / 4).saturating_add(usual).min(LONGEST_OF_LINUX_NS);
-        let (usual, linux22) = (usual.max(SYN_TIMEOUT_MAX_NS), linux22.max(SYN_TIMEOUT_MAX_NS));
+        let linux22 = first.saturating_add(first / 4).saturating_add(first).min(LONGEST_OF_LINUX_NS);
         // Without timestamps a queue may have made the round trips of the data longer than any that the tap can know.
         let longest = match () {
             () if s.start == 0 => usual,
+            // Until a round trip is measured, the timer of a SYN lasts, whose earlier copies may have been lost before the tap.
+            () if self.una <= 1 => LONGEST_OF_LINUX_NS,
             () if trip.is_some() => linux22,
             () => linux22.max(LONGEST_TIMEOUT_NS),
         };
@@ -139,13 +144,21 @@ impl SenderState {
             () if hidden => least.saturating_mul(3).clamp(SYN_TIMEOUT_MAX_NS, usual),
             () => SYN_TIMEOUT_MAX_NS,
         };
+        // A path that holds nothing then shows it exactly: one timer at its ceiling.
+        let ceiling = [LONGEST_TIMEOUT_NS, LONGEST_OF_LINUX_NS]
+            .into_iter()
+            .any(|most| silent.abs_diff(most) <= SLOW_TICK_NS as u64);
+        if ceiling && s.start > 0 {
+            return;
+        }
         let several = hidden && !self.ids.next && self.una > 1 && may_be_several(silent, known);
         let unsure = backoff == 0 && (silent > most || several);
         let Some(timeline) = self.timeline.as_mut().filter(|_| unsure) else { return };
         // Whether the timer had expired before is as unknown as what the sender waited for then.
         let since = if timeline.is_undecided_until(from) { from } else { from.saturating_add(least) };
         timeline.was(since, State::Undecided, None);
-        if hidden && silent > longest {
+        // A queue may have kept the copy for as long as a round trip more than the packet before.
+        if hidden && silent.saturating_sub(known.unwrap_or(0)) > longest {
             let mut firsts = (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1));
             let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);
             timeline.was_timer_wait(from.saturating_add(first), State::BackoffWait, s.packet);

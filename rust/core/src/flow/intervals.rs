@@ -218,6 +218,13 @@ impl Timeline {
         }
     }
 
+    /// Since then it was in slow start no more, and whether it waited for the path, a repair or a timer is not known.
+    pub fn ended_slow_start(&mut self, since: i64) {
+        for state in [State::SlowStart, State::FullPathSlowStart] {
+            self.rename(since, state, State::Undecided);
+        }
+    }
+
     /// Since then it waited for a timer, and for the answer to what that sent; it was not idle.
     pub fn was_for_timer(&mut self, since: i64) {
         for state in [State::Undecided, State::Idle, State::DelayedAck] {

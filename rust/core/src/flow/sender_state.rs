@@ -344,6 +344,10 @@ pub struct SenderState {
     pub loop_least: Option<i64>,
     /// The same of the handshake, which contains how long it took to accept the connection.
     pub loop_syn: Option<i64>,
+    /// The whole handshake, from its first SYN or SYN+ACK: its first round trip, or that and the timers, which last until it measures one.
+    pub opening_trip: Option<i64>,
+    /// When the handshake's ACK passed.
+    pub opened: Option<i64>,
     /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.
     pub late_check: Option<(u64, i64, u32)>,
     /// The latest settled retransmissions, but for spurious ones.

@@ -152,6 +152,11 @@ impl SenderState {
         }
         let mut released = view.read(s.t, echo, loop_ns);
         let wrote_all = self.wrote_all(s, &view);
+        // It had read of a hole when it sent this: slow start is over.
+        let told = echo.and(self.hole_since).filter(|hole| released.is_some_and(|at| at >= *hole) && self.is_calm());
+        if let Some((hole, sent)) = told.zip(self.sent_at) {
+            timeline.ended_slow_start(sent.max(hole));
+        }
         if let Some(lone) = view.lone.filter(|_| first && self.follows_lone(s, &view, released, there)) {
             timeline.was_for_timer(lone.since);
         }

@@ -107,7 +107,8 @@ impl SenderState {
     /// Since when it had sent nothing: what was lost before the tap was sent when the latest ACK of new data released it, or later.
     fn silent_from(&self, s: &Sent, o: &SentOutcome) -> i64 {
         let released = self.last_advance.filter(|_| o.lost_before_tap);
-        let from = self.last_send.max(released).unwrap_or(s.t).min(s.t);
+        let opened = self.opened.filter(|_| s.start > 0 && !self.near_sender);
+        let from = self.last_send.max(released).max(opened).unwrap_or(s.t).min(s.t);
         self.stall.silent_from(s.t, from, self.sent_before_at.zip(self.sent_at))
     }
 

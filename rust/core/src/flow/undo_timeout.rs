@@ -50,12 +50,20 @@ impl SenderState {
     #[inline(never)]
     fn may_undo_now(&mut self, a: &Ack<'_>, kind: AckKind, dsack: Option<(i64, i64)>, original: bool) -> Option<By> {
         let (una, recover, ignores_echo) = (self.una, self.recover, self.ignores_echo);
+        let calm = self.is_calm();
         let u = &mut self.undo;
+        let mut last_copy = false;
         if let (Some((_, right)), Some(n)) = (dsack, u.unreported) {
             if right > u.marker {
                 u.unreported = Some((n - 1).max(0));
+                last_copy = n == 1;
             }
         }
+        // Its recovery had ended, as if it had been needed, before this showed that it was not (Linux: `tcp_try_undo_dsack` in state Open).
+        if last_copy && calm && self.slow_start.over {
+            self.resume_slow_start(a.t);
+        }
+        let u = &mut self.undo;
         if self.phase != Phase::Loss {
             return None;
         }

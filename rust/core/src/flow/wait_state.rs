@@ -51,8 +51,11 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
             None => {}
         }
         // The sender has read of a hole that no retransmission has filled: that was lost, or a timer is to send it.
-        let lacks = h.hole_since.is_some_and(|since| t.saturating_sub(since) > reach);
-        if view.una < h.unsure_until || lacks {
+        let told = h.hole_since.map_or(0, |since| t.saturating_sub(since));
+        // Slow start is over as soon as it has.
+        let read =
+            view.ack_way.filter(|_| !h.slow_start.over).map_or(reach, |way| reach.min(way.saturating_add(TICK_NS)));
+        if view.una < h.unsure_until || told > read {
             return (State::Undecided, None);
         }
     }
