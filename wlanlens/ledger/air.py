@@ -42,6 +42,8 @@ class Air:
         The number of each frame's packet.
     busy, exchanges : Spans
         When the channel was busy, and from the first to the last transmission of every exchange.
+    free : Spans
+        When it was idle for longer than the access takes: no station had a frame.
     shift : int
         1 if timestamps mark the ends of frames, 0 if they mark their starts.
     answered : dict of array
@@ -52,6 +54,7 @@ class Air:
         self.number, t = numbers_of(frames, "packet"), numbers_of(frames, "t_ns")
         airtime = np.nan_to_num(np.asarray(filled(frames.column("airtime_us"), np.nan), float)) * 1000
         self._length = airtime.astype(np.int64)
+        self._up = np.asarray(filled(frames.column("to_ds"), False), np.int64)
         names = ("flow", "first_packet", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns", "ack_packet")
         mine = {name: numbers_of(exchanges, name) for name in names}
         heard = (mine["t_first_ns"] != NONE) & (mine["t_last_ns"] != NONE)
@@ -66,10 +69,16 @@ class Air:
         ends = bool(np.median((np.abs(apart - ack) - np.abs(apart - data))[tells]) <= 0) if tells.any() else True
         self.shift = int(ends)
         self.busy = Spans.of(t - self._length * self.shift, t + self._length * (1 - self.shift))
+        idle = self.busy.start[1:] - self.busy.end[:-1]
+        self.free = Spans(self.busy.end[:-1][idle > ACCESS_NS] + ACCESS_NS, self.busy.start[1:][idle > ACCESS_NS])
 
     def length_of(self, packet: Array) -> Array:
         """Airtime of each frame, ns, by the number of its packet; 0 for an unknown one."""
         return value_at(self.number, self._length, packet)
+
+    def goes_up(self, packet: Array) -> Array:
+        """Whether a station sent each frame to its access point, by the number of its packet."""
+        return value_at(self.number, self._up, packet) > 0
 
     def end_of(self, exchanges: dict[str, Array]) -> Array:
         """When each exchange ended: the first ACK heard may not have reached the transmitter, which then repeats the frame."""

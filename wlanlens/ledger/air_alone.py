@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.ledger.air import ACCESS_NS, IDLE_PART, NONE, Air, numbers_of, part, rows_of, value_at
+from wlanlens.ledger.air import ACCESS_NS, IDLE_PART, NONE, Air, numbers_of, part, rows_of
 from wlanlens.ledger.classify import DELAYED_ACK_NS
 from wlanlens.ledger.full_links import FullTimes
 from wlanlens.ledger.spans import Spans
-from wlanlens.tables.columns import Array, coded, filled
+from wlanlens.tables.columns import Array, coded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,13 +42,9 @@ class AirAlone:
         )
         columns["begin"] = columns["t_first_ns"] - air.length_of(columns["first_packet"]) * air.shift
         columns["end"] = air.end_of(columns)
-        up = np.asarray(filled(frames.column("to_ds"), False), np.int64)
-        columns["up"] = value_at(air.number, up, columns["first_packet"]) > 0
+        columns["up"] = air.goes_up(columns["first_packet"])
         self._exchanges = rows_of(columns, np.lexsort((columns["begin"], columns["flow"])))
-        self._busy = air.busy
-        idle = air.busy.start[1:] - air.busy.end[:-1]
-        free = idle > ACCESS_NS
-        self._free = Spans(air.busy.end[:-1][free] + ACCESS_NS, air.busy.start[1:][free])
+        self._busy, self._free = air.busy, air.free
         self._beyond_ns = {} if flows is None else least_beyond(self._exchanges, rtt_ns, flows)
 
     def full(self, flow: int, back: int) -> FullTimes | None:

@@ -29,6 +29,7 @@ from wlanlens.ledger.air import (
     rows_of,
     value_at,
 )
+from wlanlens.ledger.classify import DELAYED_ACK_NS
 from wlanlens.ledger.full_links import FullTimes, answered_within, cut_where_full
 from wlanlens.ledger.reservations import first_attempts
 from wlanlens.ledger.spans import Spans, without_pause
@@ -95,7 +96,7 @@ class LinkLayer:
 
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
         air = Air(frames, exchanges)
-        self.busy, shift, mine = air.busy, air.shift, air.answered
+        self.busy, self.free, shift, mine = air.busy, air.free, air.shift, air.answered
         data = air.length_of(mine["last_packet"])
         # Whoever waits, waits for the idle slots before others' frames, too, and before their copies, however many those are.
         self.used = Spans.of(
@@ -109,6 +110,7 @@ class LinkLayer:
         began = np.where(rts >= 0, (numbers_of(frames, "t_ns") - air.length_of(air.number) * shift)[rts], NEVER)
         at = find(air.number, self._links["air_packet"])
         self._links["tried"] = np.where(at >= 0, began[at], NEVER) if len(began) else np.full(len(at), NEVER)
+        self._links["up"] = air.goes_up(self._links["air_packet"])
         # The stations, or hosts behind an access point, between which each frame goes.
         hosts = [numbers_of_texts(frames.column(name)) for name in ("sa", "da")]
         names, codes = np.unique(np.concatenate(hosts), return_inverse=True)
@@ -202,13 +204,16 @@ class LinkLayer:
 
     def _since_answered(self, links: dict[str, Array], ready: Array) -> Array:
         """Since when each packet waits for the air, `ready`; of one whose host was not captured, since the packet before it, if the channel was idle for
-        no longer meanwhile than its access takes."""
+        no longer meanwhile than its access takes; or was hardly ever free, and a station sent it, which did not delay its ACK."""
         begin = ready.copy()
         order = np.argsort(begin, kind="stable")
         b, reach = begin[order][1:], np.maximum.accumulate(links["air_end"][order])[:-1]
-        idle = self.busy.outside(reach, b)
-        hidden = ~links["tapped"][order][1:]
-        begin[order[1:]] = np.where(hidden & (idle <= ACCESS_NS), np.minimum(b, reach), b)
+        idle, gap = self.busy.outside(reach, b), b - reach
+        free = self.free.before(b) - self.free.before(reach)
+        later = rows_of(links, order[1:])
+        turn = later["up"] & (free * IDLE_PART <= gap) & ((later["payload_bytes"] > 0) | (gap < DELAYED_ACK_NS))
+        waits = ~later["tapped"] & ((idle <= ACCESS_NS) | turn)
+        begin[order[1:]] = np.where(waits, np.minimum(b, reach), b)
         return begin
 
     def _on_air(self) -> Array:
@@ -356,7 +361,8 @@ def divide(
     """
     path = CATEGORIES.index("path")
     origin = np.arange(len(category))
-    if not (limited | (category == path)).any() or not _has_link_layer(below["links"]):
+    seen = (below["links"].column(name).null_count for name in ("air_t_ns", "usb_packet"))
+    if not (limited | (category == path)).any() or min(seen) == below["links"].num_rows:
         return origin, start, end, category
     link_layer = LinkLayer(below)
     for one in np.unique(flow[limits >= 0]).tolist():
@@ -392,8 +398,3 @@ def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]
     nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
     a = start[row] + nth * PIECE_NS
     return row, a, np.minimum(a + PIECE_NS, end[row])
-
-
-def _has_link_layer(links: pa.Table) -> bool:
-    """Whether any packet was seen on the air or on the bus."""
-    return any(links.column(name).null_count < links.num_rows for name in ("air_t_ns", "usb_packet"))

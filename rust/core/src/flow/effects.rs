@@ -7,6 +7,7 @@ use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::slow_start::Outstanding;
+use super::timer::LEAST_TIMEOUT_NS;
 use super::trigger::by_timer;
 use super::undecided::{Recovery, Timeout};
 use crate::limits;
@@ -92,7 +93,10 @@ impl SenderState {
             // A probe ends nothing: since it was made it has been in the queue of the host, as others lately were.
             let made = t - if trigger == Trigger::TailLossProbe && self.is_at_tap() { out.busy.delay() } else { 0 };
             let silent_from = o.silent_from.unwrap_or(t);
-            if let Some(timeline) = &mut self.timeline {
+            // Its bytes had been acknowledged long before it passes: it was in the host's queue with them, and the sender waited for that.
+            let behind = trigger == Trigger::TailLossProbe && o.acked_before && self.is_at_tap();
+            let behind = behind && self.last_advance.is_some_and(|at| t - at >= LEAST_TIMEOUT_NS);
+            if let Some(timeline) = self.timeline.as_mut().filter(|_| !behind) {
                 timeline.was_timer_wait(silent_from, State::RtoWait, s.packet);
                 if made < t && made > silent_from {
                     timeline.was(made, State::Transfer, None);
