@@ -167,6 +167,9 @@ def test_variation_at_the_tap_of_the_sender(world: int, most: float, tmp_path: P
         # Stations that were not captured wait for a channel that is hardly ever free.
         (389240, 0.04),
         (388292, 0.04),
+        # A window and slow start while a hundred stations keep the air busy.
+        (387125, 0.23),
+        (387278, 0.21),
         # What a FIN follows without data had been all.
         (378043, 0.13),
         # ACKs that were late on the bus and the air, for a window of one segment.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,10 +55,14 @@ class Spans:
         """Total length before each time, ns."""
         if not len(self.start):
             return np.zeros(len(t_ns), np.int64)
-        total = np.concatenate(([0], np.cumsum(self.end - self.start)))
         at = np.searchsorted(self.start, t_ns, side="right")
         behind = np.maximum(self.end.take(np.maximum(at - 1, 0)) - t_ns, 0)
-        return np.asarray(np.where(at > 0, total.take(at) - behind, 0))
+        return np.asarray(np.where(at > 0, self._total.take(at) - behind, 0))
+
+    @cached_property
+    def _total(self) -> Array:
+        """Total length of the first intervals, by their number."""
+        return np.concatenate(([0], np.cumsum(self.end - self.start)))
 
     def outside(self, start: Array, end: Array) -> Array:
         """How much of each time from start to end is in no interval, ns."""

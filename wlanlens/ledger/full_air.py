@@ -1,6 +1,6 @@
-"""When the air is full of one connection, or keeps it waiting behind others, from a capture of the air alone.
+"""When the air is full of one connection, or of all together, by the frames on it alone.
 
-No other capture shows since when a packet waits for the air: it does where the channel is idle for no longer than its access takes.
+Without other captures nothing shows since when a packet waits for the air: it does where the channel is idle for no longer than its access takes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,21 @@ if TYPE_CHECKING:
 _DIRECTIONS = ("a2b", "b2a")
 
 
-class AirAlone:
-    """The exchanges of each connection; `rtt_ns`: its least round trip, by number and direction, 0 for a to b; `flows`: its hosts."""
+class FullAir:
+    """The exchanges of each connection; `rtt_ns`: its least round trip, by number and direction, 0 for a to b; `flows`: its hosts.
+
+    `links`: with more captures those show better when the air is full of one connection.
+    """
 
     def __init__(
-        self, frames: pa.Table, exchanges: pa.Table, rtt_ns: Mapping[tuple[int, int], int], flows: pa.Table | None
+        self,
+        frames: pa.Table,
+        exchanges: pa.Table,
+        rtt_ns: Mapping[tuple[int, int], int],
+        flows: pa.Table | None,
+        links: pa.Table | None = None,
     ) -> None:
-        self._rtt_ns = rtt_ns
+        self._rtt_ns, self._alone = rtt_ns, links is None
         air = Air(frames, exchanges)
         columns = {
             name: numbers_of(exchanges, name)
@@ -46,6 +54,9 @@ class AirAlone:
         self._exchanges = rows_of(columns, np.lexsort((columns["begin"], columns["flow"])))
         self._busy, self._free = air.busy, air.free
         self._beyond_ns = {} if flows is None else least_beyond(self._exchanges, rtt_ns, flows)
+        # Its bus takes time, too, before a station's packet waits for the air.
+        for flow in () if links is None else over_usb(links, columns["first_packet"][columns["up"]]):
+            self._beyond_ns.pop(flow, None)
 
     def full(self, flow: int, back: int) -> FullTimes | None:
         """When more data of a connection would only have waited for the air, for a round trip at least and until data is answered."""
@@ -55,9 +66,8 @@ class AirAlone:
         trip = self._rtt_ns.get((flow, back), 0)
         if not trip or not data.any() or not answer.any():
             return None
-        spans = [
-            _answered(full, trip, begin, end, data, answer) for full in (self._of_one(mine), self._of_all(flow, mine))
-        ]
+        both = (self._of_all(flow, mine), *((self._of_one(mine),) if self._alone else ()))
+        spans = [_answered(full, trip, begin, end, data, answer) for full in both]
         full = Spans.of(*(np.concatenate([getattr(one, edge) for one in spans]) for edge in ("start", "end")))
         return FullTimes(full, full)
 
@@ -101,6 +111,12 @@ def least_beyond(exchanges: dict[str, Array], rtt_ns: Mapping[tuple[int, int], i
         if flow in beyond:
             least[beyond[flow]] = min(ns, least.get(beyond[flow], ns))
     return {flow: least[host] for flow, host in beyond.items() if host in least}
+
+
+def over_usb(links: pa.Table, packets: Array) -> set[int]:
+    """Connections of which the captured bus carried a packet of these frames."""
+    sent = np.isin(numbers_of(links, "air_packet"), packets) & (numbers_of(links, "usb_packet") != NONE)
+    return set(numbers_of(links, "flow")[sent].tolist())
 
 
 def _spans(begin: Array, reach: Array, apart: Array) -> Spans:
