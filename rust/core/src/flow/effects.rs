@@ -93,7 +93,7 @@ impl SenderState {
             // A probe ends nothing: since it was made it has been in the queue of the host, as others lately were.
             let made = t - if trigger == Trigger::TailLossProbe && self.is_at_tap() { out.busy.delay() } else { 0 };
             let silent_from = o.silent_from.unwrap_or(t);
-            // Its bytes had been acknowledged long before it passes: it was in the host's queue with them, and the sender waited for that.
+            // The ACK of its bytes passed long before: the probe was in the host's queue with them, and the sender waited for that queue.
             let behind = trigger == Trigger::TailLossProbe && o.acked_before && self.is_at_tap();
             let behind = behind && self.last_advance.is_some_and(|at| t - at >= LEAST_TIMEOUT_NS);
             if let Some(timeline) = self.timeline.as_mut().filter(|_| !behind) {

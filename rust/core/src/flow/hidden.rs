@@ -124,7 +124,7 @@ impl SenderState {
             return;
         }
         let known = trip.max(self.round_trip());
-        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3). The first is that of the opening, timers and all.
+        // SRTT + 4 RTTVAR is five times the longest round trip at most (RFC 6298 section 2.3). The opening is the first one, with its timers.
         let usual = known.unwrap_or(0).saturating_mul(5).max(SYN_TIMEOUT_MAX_NS);
         let opening = self.opening_trip.filter(|_| self.una < OPENING_SEGMENTS * self.mss()).unwrap_or(0);
         let first = usual.max(opening.saturating_mul(5));
@@ -144,7 +144,7 @@ impl SenderState {
             () if hidden => least.saturating_mul(3).clamp(SYN_TIMEOUT_MAX_NS, usual),
             () => SYN_TIMEOUT_MAX_NS,
         };
-        // A path that holds nothing then shows it exactly: one timer at its ceiling.
+        // A silence as long as the ceiling of a timer is one timer: the path held nothing meanwhile.
         let ceiling = [LONGEST_TIMEOUT_NS, LONGEST_OF_LINUX_NS]
             .into_iter()
             .any(|most| silent.abs_diff(most) <= SLOW_TICK_NS as u64);
@@ -157,7 +157,7 @@ impl SenderState {
         // Whether the timer had expired before is as unknown as what the sender waited for then.
         let since = if timeline.is_undecided_until(from) { from } else { from.saturating_add(least) };
         timeline.was(since, State::Undecided, None);
-        // A queue may have kept the copy for as long as a round trip more than the packet before.
+        // A queue may have kept the copy longer than the packet before, by as much as a round trip.
         if hidden && silent.saturating_sub(known.unwrap_or(0)) > longest {
             let mut firsts = (2..i64::BITS - 1).map(|k| silent / ((1 << k) - 1));
             let first = firsts.find(|first| *first <= longest).unwrap_or(least).max(least);

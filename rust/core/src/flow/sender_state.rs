@@ -344,7 +344,8 @@ pub struct SenderState {
     pub loop_least: Option<i64>,
     /// The same of the handshake, which contains how long it took to accept the connection.
     pub loop_syn: Option<i64>,
-    /// The whole handshake, from its first SYN or SYN+ACK: its first round trip, or that and the timers, which last until it measures one.
+    /// The whole handshake, from its first SYN or SYN+ACK: what this sender took for its first round trip, or the timers that last until it
+    /// measures one.
     pub opening_trip: Option<i64>,
     /// When the handshake's ACK passed.
     pub opened: Option<i64>,

@@ -52,7 +52,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool, t: i64) -> (State, Opti
         }
         // The sender has read of a hole that no retransmission has filled: that was lost, or a timer is to send it.
         let told = h.hole_since.map_or(0, |since| t.saturating_sub(since));
-        // Slow start is over as soon as it has.
+        // As soon as it has read of it, slow start is over.
         let read =
             view.ack_way.filter(|_| !h.slow_start.over).map_or(reach, |way| reach.min(way.saturating_add(TICK_NS)));
         if view.una < h.unsure_until || told > read {
