@@ -24,21 +24,20 @@ _DIRECTIONS = ("a2b", "b2a")
 
 
 class FullAir:
-    """The exchanges of each connection; `rtt_ns`: its least round trip, by number and direction, 0 for a to b; `flows`: its hosts.
+    """The exchanges of each connection on the air; `rtt_ns`: its least round trip, by number and direction, 0 for a to b; `flows`: its hosts.
 
     `links`: with more captures those show better when the air is full of one connection.
     """
 
     def __init__(
         self,
-        frames: pa.Table,
+        air: Air,
         exchanges: pa.Table,
         rtt_ns: Mapping[tuple[int, int], int],
         flows: pa.Table | None,
         links: pa.Table | None = None,
     ) -> None:
         self._rtt_ns, self._alone = rtt_ns, links is None
-        air = Air(frames, exchanges)
         columns = {
             name: numbers_of(exchanges, name)
             for name in ("flow", "first_packet", "last_packet", "ack_packet", "t_first_ns", "t_last_ns", "t_ack_ns")
@@ -85,13 +84,13 @@ class FullAir:
         beyond = self._beyond_ns.get(flow)
         if not beyond:
             return Spans(begin[:0], begin[:0])
-        gap, free = begin[1:] - reach[:-1], self._free.before(begin[1:]) - self._free.before(reach[:-1])
+        gap, free = begin[1:] - reach[:-1], self._free.inside(reach[:-1], begin[1:])
         # A station may delay its ACK.
         delays = ~up[:-1] & up[1:] & mine["data"][:-1] & ~mine["data"][1:] & (gap >= DELAYED_ACK_NS)
         spans = _spans(begin, reach, delays | (free * IDLE_PART > gap))
         turns = np.searchsorted(begin[1:][up[:-1] & ~up[1:]], np.stack((spans.start, spans.end)))
         # On a channel that was never free for as long, the least round trip waited, too.
-        alone = self._free.before(reach[-1:]) - self._free.before(begin[:1])
+        alone = self._free.inside(begin[:1], reach[-1:])
         most = beyond * (IDLE_PART if alone[0] >= beyond else 2)
         waits = (turns[1] - turns[0]) * most <= spans.end - spans.start
         return Spans(spans.start[waits], spans.end[waits])
@@ -129,9 +128,7 @@ def _spans(begin: Array, reach: Array, apart: Array) -> Spans:
 def _answered(spans: Spans, trip: int, begin: Array, end: Array, data: Array, answer: Array) -> Spans:
     """Those that last for a round trip after their first data, which is answered in them."""
     whole = np.searchsorted(spans.start, begin, side="right") - 1
-    inside = (
-        (whole >= 0) & (begin < spans.end[np.maximum(whole, 0)]) if len(spans.start) else np.zeros(len(begin), bool)
-    )
+    inside = spans.holds(begin)
     first = np.full(len(spans.start), np.iinfo(np.int64).max)
     np.minimum.at(first, whole[data & inside], end[data & inside])
     answered = np.zeros(len(first), bool)

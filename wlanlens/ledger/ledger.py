@@ -10,6 +10,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.errors import WlanlensError
 from wlanlens.ledger import classify, link_layer
+from wlanlens.ledger.air import Air
 from wlanlens.ledger.full_air import FullAir
 from wlanlens.ledger.full_links import cut_where_full
 from wlanlens.ledger.line import Line
@@ -163,18 +164,20 @@ def from_intervals(
             row, start, end, category = cut_where_full(line, flow, back, start, end, category, limited, limits)
             who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
             queued = line.queues(flow, back, start, end, category == CATEGORIES.index("path"), origin, queued)
+        air = Air(below["frames"], below["exchanges"])
         if limited.any() and below["exchanges"].num_rows:
-            shared = FullAir(below["frames"], below["exchanges"], classify.least_rtt(intervals), flows, below["links"])
+            shared = FullAir(air, below["exchanges"], classify.least_rtt(intervals), flows, below["links"])
             row, start, end, category = cut_where_full(
                 shared, flow, back, start, end, category, limited, np.full(len(flow), -1)
             )
             who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
-        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below)
+        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below, air)
     elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
-        air = FullAir(below["frames"], below["exchanges"], classify.least_rtt(intervals), flows)
+        air = Air(below["frames"], below["exchanges"])
+        full = FullAir(air, below["exchanges"], classify.least_rtt(intervals), flows)
         # It does not show when the air was not full: a packet may have waited for it unseen.
         row, start, end, category = cut_where_full(
-            air, flow, back, start, end, category, limited, np.full(len(flow), -1)
+            full, flow, back, start, end, category, limited, np.full(len(flow), -1)
         )
     else:
         row = np.arange(len(who))

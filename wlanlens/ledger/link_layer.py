@@ -59,7 +59,7 @@ _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
 class LinkLayer:
     """Where the packets of each connection were, from captures of the air and of the bus."""
 
-    def __init__(self, below: Mapping[str, pa.Table]) -> None:
+    def __init__(self, below: Mapping[str, pa.Table], air: Air) -> None:
         links = below["links"]
         names = ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet", "payload_bytes")
         self._links = {name: numbers_of(links, name) for name in names}
@@ -75,7 +75,7 @@ class LinkLayer:
         self._links["tapped"] = receiver & (sender | usb)
         of_tcp = self._links["flow"] != NONE
         self._links = self._links if of_tcp.all() else rows_of(self._links, of_tcp)
-        self._air(below["frames"], below["exchanges"])
+        self._air(below["frames"], air)
         self._urbs = {name: numbers_of(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
         # A packet to the host is in a transfer that was submitted long before: only packets from the host count.
         sent = coded(below["urbs"].column("direction"), ("in", "out")) == 1
@@ -94,8 +94,7 @@ class LinkLayer:
         order = np.lexsort((sent["first"], sent["source"]))
         self._sent = {name: sent[name][order] for name in ("source", "first")}
 
-    def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
-        air = Air(frames, exchanges)
+    def _air(self, frames: pa.Table, air: Air) -> None:
         self.busy, self.free, shift, mine = air.busy, air.free, air.shift, air.answered
         data = air.length_of(mine["last_packet"])
         # Whoever waits, waits for the idle slots before others' frames, too, and before their copies, however many those are.
@@ -148,7 +147,7 @@ class LinkLayer:
         on_air, retried = useful.holds(low), retries.holds(low)
         on_air |= access.holds(low) & ~retried
         free = ~on_air & ~retried
-        others = np.where(free & waiting.holds(low), self.used.before(high) - self.used.before(low), 0)
+        others = np.where(free & waiting.holds(low), self.used.inside(low, high), 0)
         on_bus = np.where(free & bus.holds(low), length - others, 0)
         out = np.zeros((len(start), len(_PARTS)), np.int64)
         spent = {
@@ -208,8 +207,7 @@ class LinkLayer:
         begin = ready.copy()
         order = np.argsort(begin, kind="stable")
         b, reach = begin[order][1:], np.maximum.accumulate(links["air_end"][order])[:-1]
-        idle, gap = self.busy.outside(reach, b), b - reach
-        free = self.free.before(b) - self.free.before(reach)
+        idle, free, gap = self.busy.outside(reach, b), self.free.inside(reach, b), b - reach
         later = rows_of(links, order[1:])
         turn = later["up"] & (free * IDLE_PART <= gap) & ((later["payload_bytes"] > 0) | (gap < DELAYED_ACK_NS))
         waits = ~later["tapped"] & ((idle <= ACCESS_NS) | turn)
@@ -353,18 +351,19 @@ def divide(
     limited: Array,
     limits: Array,
     below: Mapping[str, pa.Table],
+    air: Air,
 ) -> tuple[Array, Array, Array, Array]:
     """Divide intervals of category `path` by link; of each result the row it comes from, start, end and category.
 
     Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost. `limited`, `limits`: as in
-    `cut_where_full`, where the link is the air.
+    `cut_where_full`, where the link is the `air`.
     """
     path = CATEGORIES.index("path")
     origin = np.arange(len(category))
     seen = (below["links"].column(name).null_count for name in ("air_t_ns", "usb_packet"))
     if not (limited | (category == path)).any() or min(seen) == below["links"].num_rows:
         return origin, start, end, category
-    link_layer = LinkLayer(below)
+    link_layer = LinkLayer(below, air)
     for one in np.unique(flow[limits >= 0]).tolist():
         if not link_layer.shows_all(one):
             limits = np.where(flow == one, -1, limits)

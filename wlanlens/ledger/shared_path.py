@@ -26,7 +26,7 @@ def full_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
         mine = of_path & ~full
         if number >= 0 and mine.any():
             spans = Spans.of(start[of_path & full], end[of_path & full])
-            out[mine] = spans.before(end[mine]) - spans.before(start[mine])
+            out[mine] = spans.inside(start[mine], end[mine])
     return out
 
 

@@ -64,9 +64,13 @@ class Spans:
         """Total length of the first intervals, by their number."""
         return np.concatenate(([0], np.cumsum(self.end - self.start)))
 
+    def inside(self, start: Array, end: Array) -> Array:
+        """How much of each time from start to end is in intervals, ns."""
+        return np.asarray(self.before(end) - self.before(start))
+
     def outside(self, start: Array, end: Array) -> Array:
         """How much of each time from start to end is in no interval, ns."""
-        return np.asarray(end - start - (self.before(end) - self.before(start)))
+        return np.asarray(end - start - self.inside(start, end))
 
     def ended(self, t_ns: Array) -> Array:
         """The latest end before each time; a time inside an interval gives that time itself."""
