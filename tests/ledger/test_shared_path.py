@@ -1,9 +1,10 @@
-"""What waits behind another connection of the same two hosts is queueing delay, however even it is."""
+"""What waits behind another connection of the same two hosts is queueing delay, however even it is; slow start that waits its turn, the path's time."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from tests.rows import intervals, table
@@ -57,3 +58,33 @@ def test_a_connection_that_fills_the_path_itself_has_no_queueing_delay() -> None
     flows = table("flows", [*flow(0, "a", "b"), *flow(1, "a", "b")])
     made = ledger.from_intervals(table("intervals", rows), flows=flows)
     assert ledger.totals(made) == {"path": 2 * S}
+
+
+def slow_start(other: str, hosts: tuple[str, str], *, rtt_ms: int = 150, least_ms: int = 10) -> dict[str, int]:
+    """The ledger of a connection from a to b in slow start, with such round trips, beside another one in this state."""
+    rows = [*intervals([(other, S)], flow=0), *intervals([("slow_start", S)], flow=1)]
+    rows[-1] |= {"rtt_ns": rtt_ms * 10**6, "rtt_min_ns": least_ms * 10**6, "acked_bytes": 1000}
+    flows = table("flows", [*flow(0, *hosts), *flow(1, "a", "b")])
+    made = ledger.from_intervals(table("intervals", rows), flows=flows)
+    return ledger.totals(made.filter(pc.equal(made.column("flow"), 1)))
+
+
+@pytest.mark.parametrize("hosts", [("a", "b"), ("b", "a"), ("a", "c"), ("c", "b")])
+def test_a_connection_that_waits_for_its_turn_at_a_host_is_on_a_full_path(hosts: tuple[str, str]) -> None:
+    assert slow_start("full_path", hosts) == {"path": S}
+
+
+@pytest.mark.parametrize(
+    ("other", "hosts", "trips"),
+    [
+        # Neither host has a part in it.
+        ("full_path", ("c", "d"), (150, 10)),
+        ("transfer", ("a", "b"), (150, 10)),
+        # A tenth of the round trip and more is the path's own.
+        ("full_path", ("a", "b"), (150, 16)),
+        # A queue as long as that is not one packet's turn: a larger window has a larger share of it.
+        ("full_path", ("a", "b"), (250, 10)),
+    ],
+)
+def test_otherwise_its_window_is_the_limit(other: str, hosts: tuple[str, str], trips: tuple[int, int]) -> None:
+    assert slow_start(other, hosts, rtt_ms=trips[0], least_ms=trips[1]) == {"slow_start": S}

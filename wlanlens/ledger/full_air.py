@@ -68,6 +68,8 @@ class FullAir:
         both = (self._of_all(flow, mine), *((self._of_one(mine),) if self._alone else ()))
         spans = [_answered(full, trip, begin, end, data, answer) for full in both]
         full = Spans.of(*(np.concatenate([getattr(one, edge) for one in spans]) for edge in ("start", "end")))
+        # What opens the connection waits for the answer of the other end, however full the air is.
+        full = Spans.of(np.maximum(full.start, _opened(end, answer)), full.end)
         return FullTimes(full, full)
 
     def _of_one(self, mine: dict[str, Array]) -> Spans:
@@ -123,6 +125,13 @@ def _spans(begin: Array, reach: Array, apart: Array) -> Spans:
     first: Array = np.append(True, apart)
     last = np.append(np.flatnonzero(first)[1:] - 1, len(begin) - 1)
     return Spans(begin[first], reach[last])
+
+
+def _opened(end: Array, answer: Array) -> int:
+    """When the first answer of the other end has been on the air, once or, from station to station, twice: up to the packet that follows it."""
+    first = int(np.argmax(answer))
+    later = np.flatnonzero(~answer[first:])
+    return int(end[first : first + later[0] if len(later) else None].max())
 
 
 def _answered(spans: Spans, trip: int, begin: Array, end: Array, data: Array, answer: Array) -> Spans:

@@ -41,13 +41,21 @@ def answered_within(spans: Spans, begin: Array, arrival: Array, made: Array, bac
 
 
 def cut_where_full(
-    link: Full, flow: Array, back: Array, start: Array, end: Array, category: Array, limited: Array, limits: Array
+    link: Full,
+    flow: Array,
+    back: Array,
+    start: Array,
+    end: Array,
+    category: Array,
+    limited: Array,
+    limits: Array | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """The rows, cut where a link was full: row, start, end and category of each part.
 
     There those that a window or a delayed ACK limits, `limited`, are `path`. Where it cannot have been, those in which only a full path hid what
     limits the sender, `limits` (an index into `CATEGORIES`, -1 for nothing), are that.
     """
+    limits = np.full(len(flow), -1) if limits is None else limits
     some = limited | (limits >= 0)
     parts = [(np.flatnonzero(~some), start[~some], end[~some], category[~some])]
     for one in np.unique(np.stack((flow[some], back[some])).astype(np.int64), axis=1).T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from wlanlens.ledger.full_links import cut_where_full
 from wlanlens.ledger.line import Line
 from wlanlens.ledger.openings import from_first_packet
 from wlanlens.ledger.receiver_delays import ReceiverDelays
+from wlanlens.ledger.rows import Rows
 from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
 if TYPE_CHECKING:
@@ -125,80 +127,88 @@ def from_intervals(
     if not intervals.num_rows:
         return tables.empty("ledger")
     capture = encoded(intervals.column("capture"))
-    who: Array = np.asarray(capture.indices, np.int64)
-    flow: Array = filled(intervals.column("flow"))
-    back: Array = coded(intervals.column("direction"), _DIRECTIONS)
-    start: Array = filled(intervals.column("t_start_ns"))
-    end: Array = filled(intervals.column("t_end_ns"))
     category, queued = classify.assign(intervals, timeouts, recoveries, segments, flows)
-    limited: Array = classify.limited(intervals)
-    limits: Array = np.where(category == CATEGORIES.index("path"), classify.limits(intervals), -1)
-
+    rows = Rows(
+        capture=np.asarray(capture.indices, np.int64),
+        flow=filled(intervals.column("flow")),
+        back=coded(intervals.column("direction"), _DIRECTIONS),
+        start=filled(intervals.column("t_start_ns")),
+        end=filled(intervals.column("t_end_ns")),
+        category=category,
+        limited=classify.limited(intervals),
+        limits=np.where(category == CATEGORIES.index("path"), classify.limits(intervals), -1),
+        origin=np.arange(len(category)),
+    )
     if unanswered:
         number = {name: i for i, name in enumerate(capture.dictionary.to_pylist())}
         keys = np.array([(number[name] << 32) + n for name, n in unanswered if name in number], np.int64)
-        alone = np.isin((who << 32) + flow, keys) & (category != CATEGORIES.index("handshake"))
-        category, queued = np.where(alone, CATEGORIES.index("unknown"), category), np.where(alone, 0, queued)
-        limited, limits = limited & ~alone, np.where(alone, -1, limits)
-    order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
-    who, flow, back, start, end = (a[order] for a in (who, flow, back, start, end))
-    category, queued, limited, limits = category[order], queued[order], limited[order], limits[order]
-    same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
-    _check(flow, start, end, same)
-    origin = np.arange(len(who))
+        alone = np.isin((rows.capture << 32) + rows.flow, keys) & (category != CATEGORIES.index("handshake"))
+        rows, queued = rows.unknown_where(alone), np.where(alone, 0, queued)
+    order = np.lexsort((rows.end, rows.start, rows.back, rows.flow, rows.capture))
+    rows, queued = replace(rows.take(order), origin=np.arange(len(order))), queued[order]
+    _check(rows.flow, rows.start, rows.end, rows.follows())
+    least = classify.least_rtt(intervals) if below is not None else {}
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
-        row, start, end, category = from_first_packet(below["links"], flow, back, start, end, category)
-        who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
-        delays = ReceiverDelays(below["links"])
-        idle = category == CATEGORIES.index("application")
-        delays.leave_out_idle(flow[idle], back[idle], start[idle], end[idle])
-        category = _placed_by(delays, flow, back, start, end, category)
-        if delays:
-            blocked = np.isin(category, [CATEGORIES.index(name) for name in BLOCKED])
-            row, start, end, category = delays.cut(
-                flow, back, start, end, category, blocked, CATEGORIES.index("delayed_ack")
-            )
-            who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
-        if (limited | (limits >= 0) | (category == CATEGORIES.index("path"))).any():
-            line = Line(below["links"])
-            row, start, end, category = cut_where_full(line, flow, back, start, end, category, limited, limits)
-            who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
-            queued = line.queues(flow, back, start, end, category == CATEGORIES.index("path"), origin, queued)
-        air = Air(below["frames"], below["exchanges"])
-        if limited.any() and below["exchanges"].num_rows:
-            shared = FullAir(air, below["exchanges"], classify.least_rtt(intervals), flows, below["links"])
-            row, start, end, category = cut_where_full(
-                shared, flow, back, start, end, category, limited, np.full(len(flow), -1)
-            )
-            who, flow, back, origin, limited, limits = (a[row] for a in (who, flow, back, origin, limited, limits))
-        row, start, end, category = link_layer.divide(flow, back, start, end, category, limited, limits, below, air)
-    elif below is not None and limited.any() and set(ALONE) <= set(below) and below["exchanges"].num_rows:
-        air = Air(below["frames"], below["exchanges"])
-        full = FullAir(air, below["exchanges"], classify.least_rtt(intervals), flows)
+        rows, queued = _with_links(rows, queued, below, least, flows)
+    elif below is not None and set(ALONE) <= set(below):
         # It does not show when the air was not full: a packet may have waited for it unseen.
-        row, start, end, category = cut_where_full(
-            full, flow, back, start, end, category, limited, np.full(len(flow), -1)
-        )
-    else:
-        row = np.arange(len(who))
-    who, flow, back, origin = who[row], flow[row], back[row], origin[row]
+        rows = _where_air_is_full(rows, Air(below["frames"], below["exchanges"]), below, least, flows)
     if queued.any():
-        row, start, end, category = _with_queue(origin, start, end, category, queued)
-        who, flow, back = who[row], flow[row], back[row]
-    same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
+        rows = rows.cut(_with_queue(rows.origin, rows.start, rows.end, rows.category, queued))
 
-    first = np.concatenate(([True], ~(same & (category[1:] == category[:-1]))))
+    first = np.concatenate(([True], ~(rows.follows() & (rows.category[1:] == rows.category[:-1]))))
     last = np.concatenate((first[1:], [True]))
-    kept = start[first] < end[last]
+    kept = rows.start[first] < rows.end[last]
     columns = [
-        pa.DictionaryArray.from_arrays(pa.array(who[first][kept].astype(np.int32)), capture.dictionary),
-        pa.array(flow[first][kept]),
-        spread(back[first][kept], _DIRECTIONS),
-        spread(category[first][kept], CATEGORIES),
-        pa.array(start[first][kept]),
-        pa.array(end[last][kept]),
+        pa.DictionaryArray.from_arrays(pa.array(rows.capture[first][kept].astype(np.int32)), capture.dictionary),
+        pa.array(rows.flow[first][kept]),
+        spread(rows.back[first][kept], _DIRECTIONS),
+        spread(rows.category[first][kept], CATEGORIES),
+        pa.array(rows.start[first][kept]),
+        pa.array(rows.end[last][kept]),
     ]
     return pa.Table.from_arrays(columns, schema=tables.schema("ledger"))
+
+
+def _with_links(
+    rows: Rows,
+    queued: Array,
+    below: Mapping[str, pa.Table],
+    least: Mapping[tuple[int, int], int],
+    flows: pa.Table | None,
+) -> tuple[Rows, Array]:
+    """The rows divided by what several captures show, and how much of each interval is `queue`, ns."""
+    links, path = below["links"], CATEGORIES.index("path")
+    rows = rows.cut(from_first_packet(links, *rows.times))
+    delays = ReceiverDelays(links)
+    idle = rows.category == CATEGORIES.index("application")
+    delays.leave_out_idle(*(column[idle] for column in rows.times[:4]))
+    rows = replace(rows, category=_placed_by(delays, *rows.times))
+    if delays:
+        blocked = np.isin(rows.category, [CATEGORIES.index(name) for name in BLOCKED])
+        rows = rows.cut(delays.cut(*rows.times, blocked, CATEGORIES.index("delayed_ack")))
+    if (rows.limited | (rows.limits >= 0) | (rows.category == path)).any():
+        line = Line(links)
+        rows = rows.cut(cut_where_full(line, *rows.times, rows.limited, rows.limits))
+        queued = line.queues(*rows.times[:4], rows.category == path, rows.origin, queued)
+    air = Air(below["frames"], below["exchanges"])
+    rows = _where_air_is_full(rows, air, below, least, flows, links)
+    return rows.cut(link_layer.divide(*rows.times, rows.limited, rows.limits, below, air)), queued
+
+
+def _where_air_is_full(
+    rows: Rows,
+    air: Air,
+    below: Mapping[str, pa.Table],
+    least: Mapping[tuple[int, int], int],
+    flows: pa.Table | None,
+    links: pa.Table | None = None,
+) -> Rows:
+    """The rows, on the path where the air is full: those of a sender that a window limits, or whose first data follows the handshake."""
+    waits = rows.limited | (rows.category == CATEGORIES.index("handshake")) & (rows.back == 0)
+    if not waits.any() or not below["exchanges"].num_rows:
+        return rows
+    return rows.cut(cut_where_full(FullAir(air, below["exchanges"], least, flows, links), *rows.times, waits))
 
 
 def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, end: Array, category: Array) -> Array:

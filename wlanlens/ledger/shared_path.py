@@ -1,4 +1,4 @@
-"""Time in which another connection of the same two hosts keeps their path full: what waits then, waits behind its packets."""
+"""Time in which another connection keeps the path of a connection's hosts full: what waits then, waits behind its packets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def full_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
 
     In either direction: data waits behind their data, its ACKs behind theirs.
     """
-    path = _paths(filled(intervals.column("flow")), flows)
+    path = _numbers(filled(intervals.column("flow")), flows, {}, ("ip_src", "ip_dst"))
     start, end = filled(intervals.column("t_start_ns")), filled(intervals.column("t_end_ns"))
     out: Array = np.zeros(len(start), np.int64)
     for number in np.unique(path[full]).tolist():
@@ -30,11 +30,28 @@ def full_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
     return out
 
 
-def _paths(flow: Array, flows: pa.Table) -> Array:
-    """A number for the two hosts of each flow; -1 for a flow without a row."""
-    numbers: dict[tuple[str, ...], int] = {}
+def at_host_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
+    """Of each interval, for how long others cover it that are `full` and belong to a connection of one of its hosts, ns: of the host where
+    that is longer.
+    """
+    flow = filled(intervals.column("flow"))
+    start, end = filled(intervals.column("t_start_ns")), filled(intervals.column("t_end_ns"))
+    out: Array = np.zeros(len(start), np.int64)
+    hosts: dict[tuple[str, ...], int] = {}
+    ends = [_numbers(flow, flows, hosts, (name,)) for name in ("ip_src", "ip_dst")]
+    for number in np.unique(np.concatenate([of[full] for of in ends])).tolist():
+        of_host = (ends[0] == number) | (ends[1] == number)
+        mine = of_host & ~full
+        if number >= 0 and mine.any():
+            spans = Spans.of(start[of_host & full], end[of_host & full])
+            out[mine] = np.maximum(out[mine], spans.inside(start[mine], end[mine]))
+    return out
+
+
+def _numbers(flow: Array, flows: pa.Table, numbers: dict[tuple[str, ...], int], columns: tuple[str, ...]) -> Array:
+    """The number of each flow's hosts in these columns, in any order; -1 for a flow without a row. `numbers` gets the new ones."""
     of_flow: Array = np.full(int(flow.max()) + 1, -1, np.int64)
-    for number, *hosts in zip(*(flows.column(c).to_pylist() for c in ("flow", "ip_src", "ip_dst")), strict=True):
+    for number, *hosts in zip(*(flows.column(c).to_pylist() for c in ("flow", *columns)), strict=True):
         if number < len(of_flow):
             of_flow[number] = numbers.setdefault(tuple(sorted(hosts)), len(numbers))
     return np.asarray(of_flow[flow])

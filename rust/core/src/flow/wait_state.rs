@@ -313,6 +313,8 @@ impl SenderState {
         let met_queue = first && self.timer.srtt().zip(least).is_some_and(|(trip, least)| trip / 2 > least);
         let longest = if first { least.or(opening).unwrap_or(0) } else { self.tally.rtt_max };
         let timer = self.timer.rto(0, self.cwnd_segments()).unwrap_or(AFTER_LOST_SYN_NS);
+        // Not every stack has taken the handshake for a round trip.
+        let timer = if first { timer.max(AFTER_LOST_SYN_NS) } else { timer };
         if now - since > if met_queue { longest * 2 } else { timer.max(longest) } {
             timeline.filled_path(since);
         }
