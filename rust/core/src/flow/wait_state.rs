@@ -348,12 +348,14 @@ impl SenderState {
     }
 
     /// For so long the path would have passed some windows, and a station have given up a frame: the path holds none of the data, and the
-    /// other end stands still. A queue that other connections show was in each of its round trips.
+    /// other end stands still. A queue that other connections show was in each of its round trips. Away from the sender the tap's round trips
+    /// show no pace of the path.
     fn stands_still(&self, silent: i64) -> bool {
         let window = self.window.map_or(0, i64::from).min(self.tally.flight_max);
         let passes = self.ns_per_kib.map(|pace| own_delay(pace, window));
         let queue = self.measured_least().map_or(0, |least| (least - self.pair_least).max(0));
-        silent > FIRST_TIMEOUT_NS && passes.is_some_and(|passes| silent - queue > STILL_WINDOWS * passes)
+        let near = self.view.is_none() && silent > FIRST_TIMEOUT_NS;
+        near && passes.is_some_and(|passes| silent - queue > STILL_WINDOWS * passes)
     }
 
     /// Away from the sender: the latest round trip was longer than the least by the shortest timeout (200 ms), so that any timer may run.
