@@ -147,7 +147,8 @@ impl HostQueues {
         // Faster than ever: until now a sender was slow, not the interface.
         let faster = if first { x.syn && gap < x.least_syn.0 / 8 * 7 } else { pace < x.ns_per_kib / 8 * 7 };
         if first && x.syn && gap < x.least_syn.0 {
-            x.least_syn = (gap, x.last_bytes);
+            // A damaged record may say that a packet had no bytes.
+            x.least_syn = (gap, x.last_bytes.max(1));
         }
         let needs = match first {
             // A packet takes no longer than SYNs of as many bytes, which have more unseen ones.

@@ -1,6 +1,7 @@
 //! The queue of the sender's host, above the tap.
 
 use super::*;
+use crate::flow::HostQueues;
 
 /// Another connection of the two hosts, whose packets come from port 40001.
 fn other(s: &mut Script, ms: f64, from_a: bool, seq: u32, f: u16, len: u32) {
@@ -279,4 +280,13 @@ fn a_repair_of_what_the_hosts_queue_lost_waits_behind_other_data() {
         s.ack(390.0, 8 + more);
         assert_eq!(s.run().resends()[0].0, trigger, "{more}");
     }
+}
+
+#[test]
+fn a_syn_that_a_damaged_record_calls_empty_is_no_fault() {
+    let mut hosts = HostQueues::default();
+    for (t, bytes, syn) in [(0, 0, true), (MS, 60, false), (2 * MS, 0, true), (2 * MS, 0, false)] {
+        hosts.observe(0, t, bytes, syn);
+    }
+    assert!(!hosts.observe(0, 3 * MS, 60, false).delays(0, 3 * MS));
 }
