@@ -40,6 +40,34 @@ def test_with_sack_two_segments_above_the_hole_are_a_reason() -> None:
     assert [f.values["verdict"] for f in found] == ["wrong"]
 
 
+@pytest.mark.parametrize(
+    ("sack", "sent_ms", "below", "verdict"),
+    [
+        (True, 20.0, 1, "right"),
+        # RFC 5681 counts it.
+        (False, 20.0, 1, "wrong"),
+        # Its answer came before the hole; the copy fills another one.
+        (True, -2.0, 1, "wrong"),
+        (True, 20.0, -2, "wrong"),
+    ],
+)
+def test_with_sack_the_answer_to_a_spurious_copy_reports_nothing(
+    sack: bool, sent_ms: float, below: int, verdict: str
+) -> None:
+    """World 394206: a probe's copy of the segment below the hole caused one of the three duplicate ACKs."""
+    probe = again(9, sent_ms, HOLE - below * MSS, trigger="tail_loss_probe", spurious=True)
+    rows = [
+        data(0, -1, HOLE - MSS),
+        *above(3),
+        probe,
+        *dupacks(),
+        again(60, 322, HOLE, trigger="rto"),
+        ack(61, 342, HOLE + MSS),
+    ]
+    found, _ = run(CODE, trace(flows(sack_agreed=sack), segments=sorted(rows, key=lambda r: r["t_ns"])))
+    assert [f.values["verdict"] for f in found] == [verdict]
+
+
 @pytest.mark.parametrize("t_ms", [102.1, 115.0, 99.5])
 def test_no_finding_after_a_fast_retransmit(t_ms: float) -> None:
     rows = [data(1, 0, HOLE), *dupacks(), again(60, t_ms, HOLE, trigger="fast"), ack(61, 130, HOLE + MSS)]

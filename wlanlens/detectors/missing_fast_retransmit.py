@@ -71,15 +71,15 @@ def missing_fast_retransmit(
 
     What it finds
     -------------
-    Runs of three or more duplicate ACKs without a retransmission of the segment that they request, and whether that was right or
+    Runs of three duplicate ACKs without a retransmission of the segment that they request, and whether that was right or
     wrong. A wrong one costs the time from the third duplicate ACK to the retransmission or the ACK of new data, less that of a fast
-    retransmit. A right one costs nothing; there is one finding for each direction, with all reasons.
+    retransmit. A right one costs nothing: one finding for each direction, with all reasons.
 
     Why it happens
     --------------
     Right: after a timeout a NewReno sender ignores duplicate ACKs up to its recovery point, as its own retransmissions
     of arrived data cause them; a Linux sender counts SACKed segments, and a receiver without DSACK reports
-    none. Wrong: a congestion control or a middlebox loses duplicate ACKs between the tap and TCP.
+    none. Wrong: a middlebox or the host loses duplicate ACKs between the tap and TCP.
 
     How it decides
     --------------
@@ -93,7 +93,7 @@ def missing_fast_retransmit(
     `after_timeout`: the ACK is not above what had been sent at an earlier expiry;
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
     `spurious_retransmissions`: at least three retransmissions below that ACK in the last `cause_s` seconds (longer than any round
-    trip with its queue) were spurious;
+    trip with its queue) were spurious; with SACK, fewer than three duplicate ACKs had another cause;
     `data_between`: without SACK, the other side sent data between duplicate ACKs. Linux takes an ACK with a new sequence number as a
     window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed, and that direction sent no block;
@@ -113,7 +113,7 @@ def missing_fast_retransmit(
     References
     ----------
     RFC 5681 section 3.2, RFC 6582 sections 3.2 and 6, RFC 6675, RFC 8985; the study of 802.11b adapters on USB,
-    section 4.2.3 (no fast retransmission after three duplicate ACKs).
+    section 4.2.3.
     """
     facts = Facts.of(trace)
     yield from facts.undecided_without_acks(CODE)

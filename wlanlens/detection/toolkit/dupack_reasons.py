@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD
-from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, sent_above
+from wlanlens.detection.toolkit.dupack_surroundings import has_data_between, latest_before, reported, sent_above
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
@@ -70,6 +70,7 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
             enough &= (spurious.key[at] == third.key) & (spurious["rel_seq"][at] < third["rel_ack"])
             enough &= spurious["t_ns"][at] >= third["t_ns"] - int(cause_s * 1e9)
         out[enough] = "spurious_retransmissions"
+    out[sack & (reported(facts, third, spurious) < DUPACK_THRESHOLD)] = "spurious_retransmissions"
     out[latest_before(recoveries, "t_start_ns", recoveries["recover_rel_seq"], third) >= third["rel_ack"]] = (
         "recovery_point"
     )

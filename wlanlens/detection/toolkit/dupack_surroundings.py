@@ -28,6 +28,33 @@ def sent_above(facts: Facts, third: Rows) -> Array:
     return np.asarray(until - np.where(below >= 0, below, np.searchsorted(ordered.key, third.key) - 1))
 
 
+def reported(facts: Facts, third: Rows, spurious: Rows) -> Array:
+    """How many of the run's duplicate ACKs report a segment above the missing one: the others answer `spurious` retransmissions, columns
+    `t_ns rel_seq` by time, of bytes below it that were sent when no byte below it was new.
+    """
+    keys = np.unique(third.key)
+    rows = facts.rows("segments", ["rel_ack"], where={"kind": ("dupack",)}, valid=("rel_ack",), keys=keys ^ 1)
+    runs = Rows(rows.key ^ 1, {"rel_ack": rows["rel_ack"]}).sorted_by("rel_ack")
+    until, below = (runs.last_until("rel_ack", third.key, third["rel_ack"] - less) for less in (0, 1))
+    out = until - np.where(below >= 0, below, np.searchsorted(runs.key, third.key) - 1)
+    sent = facts.rows(
+        "segments",
+        ["t_ns", "rel_seq"],
+        where={"transmission": ("first",), "kind": ("data",)},
+        valid=("rel_seq", "t_ns"),
+        keys=keys,
+    ).sorted_by("rel_seq")
+    if not len(sent) or not len(spurious):
+        return np.asarray(out)
+    last = sent.last_until("rel_seq", third.key, third["rel_ack"] - 1)
+    newest = spurious.last_until("t_ns", third.key, third["t_ns"])
+    for back in range(DUPACK_THRESHOLD):
+        at = np.maximum(newest - back, 0)
+        answered = (newest >= back) & (spurious.key[at] == third.key) & (spurious["rel_seq"][at] < third["rel_ack"])
+        out = out - (answered & (last >= 0) & (spurious["t_ns"][at] >= sent["t_ns"][last]))
+    return np.asarray(out)
+
+
 def has_data_between(facts: Facts, third: Rows) -> Array:
     """Whether fewer than three of the run's duplicate ACKs repeat the sequence number of the packet before them."""
     rows = facts.rows("segments", ["rel_seq", "rel_ack"], where={"kind": ("dupack",)}, valid=("rel_seq", "rel_ack"))
