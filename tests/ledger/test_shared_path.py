@@ -60,10 +60,12 @@ def test_a_connection_that_fills_the_path_itself_has_no_queueing_delay() -> None
     assert ledger.totals(made) == {"path": 2 * S}
 
 
-def slow_start(other: str, hosts: tuple[str, str], *, rtt_ms: int = 150, least_ms: int = 10) -> dict[str, int]:
+def slow_start(
+    other: str, hosts: tuple[str, str], *, rtt_ms: int = 150, least_ms: int = 10, acked_bytes: int = 0
+) -> dict[str, int]:
     """The ledger of a connection from a to b in slow start, with such round trips, beside another one in this state."""
     rows = [*intervals([(other, S)], flow=0), *intervals([("slow_start", S)], flow=1)]
-    rows[-1] |= {"rtt_ns": rtt_ms * 10**6, "rtt_min_ns": least_ms * 10**6, "acked_bytes": 1000}
+    rows[-1] |= {"rtt_ns": rtt_ms * 10**6, "rtt_min_ns": least_ms * 10**6, "acked_bytes": acked_bytes}
     flows = table("flows", [*flow(0, *hosts), *flow(1, "a", "b")])
     made = ledger.from_intervals(table("intervals", rows), flows=flows)
     return ledger.totals(made.filter(pc.equal(made.column("flow"), 1)))
@@ -88,3 +90,17 @@ def test_a_connection_that_waits_for_its_turn_at_a_host_is_on_a_full_path(hosts:
 )
 def test_otherwise_its_window_is_the_limit(other: str, hosts: tuple[str, str], trips: tuple[int, int]) -> None:
     assert slow_start(other, hosts, rtt_ms=trips[0], least_ms=trips[1]) == {"slow_start": S}
+
+
+@pytest.mark.parametrize(
+    ("rtt_ms", "acked_bytes", "category"),
+    [
+        (150, 1000, "path"),
+        (250, 1000, "slow_start"),
+        (90, 1000, "slow_start"),
+        # No round trip ended: the latest was an earlier one.
+        (150, 0, "slow_start"),
+    ],
+)
+def test_alone_its_own_round_trips_show_the_wait(rtt_ms: int, acked_bytes: int, category: str) -> None:
+    assert slow_start("transfer", ("a", "b"), rtt_ms=rtt_ms, acked_bytes=acked_bytes) == {category: S}

@@ -80,7 +80,7 @@ def assign(
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
     after it (`QUEUE_NS`), is `queue`; with `flows`, so are round trips above the minimum while another connection of the
     same hosts keeps the path full. Slow start as fast as the flow ever filled the path is `path`, and so is slow start that waits for its
-    turn on a path that others keep full.
+    turn nearly all the time.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -113,8 +113,8 @@ def assign(
         full |= paced
     if full.any():
         _replace(categories, _as_fast_as_full(intervals, directions, full), "slow_start", "path")
-    if flows is not None and full.any():
-        _replace(categories, _waits_its_turn(intervals, flows, full, rtt, minimum), "slow_start", "path")
+    if (categories == CATEGORIES.index("slow_start")).any():
+        _replace(categories, _waits_on_path(intervals, flows, full, rtt), "slow_start", "path")
     late = (minimum > 0) & (rtt - minimum >= np.maximum(QUEUE_NS, minimum))
     queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
@@ -171,13 +171,16 @@ def _as_fast_as_full(intervals: pa.Table, directions: _Directions, full: Array) 
     return np.asarray((fastest > 0) & (rate >= (1 - pace.SAME_SHARE) * fastest))
 
 
-def _waits_its_turn(intervals: pa.Table, flows: pa.Table, full: Array, rtt: Array, minimum: Array) -> Array:
-    """Intervals in which another connection of one of the hosts keeps the path full, and a round trip takes so much longer than the least
-    one that nearly all of it is the wait for a turn: a larger window would wait as often. In a longer queue it would get a larger share."""
-    mine = (minimum > 0) & (minimum <= rtt / IDLE_PART) & (rtt - minimum < QUEUE_NS)
-    if mine.any():
-        mine &= 2 * shared_path.at_host_ns(intervals, flows, full) > _lengths(intervals)
-    return np.asarray(mine)
+def _waits_on_path(intervals: pa.Table, flows: pa.Table | None, full: Array, rtt: Array) -> Array:
+    """Intervals in which a round trip takes so much longer than the least one before that nearly all of it is a wait for a turn on the path: a
+    larger window would wait as often. In a longer queue it would get a larger share. It may be the latest round trip before them, where
+    another connection of one of the hosts keeps the path full."""
+    least = filled(intervals.column("rtt_min_ns"), -1)
+    mine = (least > 0) & (least <= rtt / IDLE_PART) & (rtt - least < QUEUE_NS)
+    shown = filled(intervals.column("acked_bytes")) > 0
+    if flows is not None and full.any() and (mine & ~shown).any():
+        shown |= 2 * shared_path.at_host_ns(intervals, flows, full) > _lengths(intervals)
+    return np.asarray(mine & shown)
 
 
 def least_rtt(intervals: pa.Table) -> dict[tuple[int, int], int]:
