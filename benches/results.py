@@ -1,4 +1,4 @@
-"""The accepted figures: results.json, and the page RESULTS.md that is made of it."""
+"""The accepted figures of each machine: results.json, and the page RESULTS.md that is made of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from figures import Figure
 from measure import Cost
@@ -20,12 +21,16 @@ TOLERANCE = 0.15
 
 _HEAD = """# Accepted figures of `make bench`
 
-`make bench-accept` writes this page and results.json; `make bench` prints today's figures beside these and fails when a ratio
-is more than {tolerance:.0%} worse. A ratio is the cost relative to a peer's by the same clock in the same run, of radiotap and usbmon
-relative to tcptrace on a million packets: less is better, and another machine changes it little. Each cost is the least of
-several interleaved runs. Without a peer the figure itself is compared.
+`make bench-accept` writes this page and results.json; `make bench` prints today's figures beside those of the same processor and
+fails when a ratio is more than {tolerance:.0%} worse. On a processor without accepted figures it takes those accepted last. A ratio is the
+cost relative to a peer's by the same clock in the same run, of radiotap and usbmon relative to tcptrace on a million packets: less is
+better. Each cost is the least of several interleaved runs. Without a peer the figure itself is compared.
+"""
 
-{machine}. {note}
+_TABLE = """
+## {where}
+
+{note}
 
 | figure | value | floor | peer | ratio to the peer |
 |---|---:|---:|---|---:|
@@ -67,20 +72,29 @@ def floor(figure: Figure) -> str:
     return f"{low:g} to {high:g}" if low else f"<= {high:g}"
 
 
-def load() -> dict[str, float]:
-    """The accepted ratios by the names of their figures."""
-    if not STORED.exists():
-        return {}
-    return {
-        key: row["ratio"] for key, row in json.loads(STORED.read_text())["figures"].items() if row["ratio"] is not None
-    }
+@dataclass(frozen=True)
+class Accepted:
+    """The accepted figures of a machine; `where`: which one, "" for none."""
+
+    where: str
+    ratios: Mapping[str, float]
 
 
-def worse(entries: Mapping[str, Entry], accepted: Mapping[str, float]) -> list[str]:
+def load() -> Accepted:
+    """Those of this machine, or else those accepted last."""
+    held = _stored()
+    if not held:
+        return Accepted("", {})
+    where = machine() if machine() in held else next(reversed(held))
+    rows = held[where]["figures"]
+    return Accepted(where, {key: row["ratio"] for key, row in rows.items() if row["ratio"] is not None})
+
+
+def worse(entries: Mapping[str, Entry], accepted: Accepted) -> list[str]:
     """One sentence for each figure that is worse than accepted."""
     out = []
     for key, now in entries.items():
-        before = accepted.get(key)
+        before = accepted.ratios.get(key)
         if now.ratio is not None and before is not None and now.ratio > before + TOLERANCE * abs(before):
             out.append(
                 f"{now.label} ({key}): ratio {now.ratio:.2f}, accepted {before:.2f}: {now.ratio / before - 1:.0%} worse"
@@ -89,24 +103,28 @@ def worse(entries: Mapping[str, Entry], accepted: Mapping[str, float]) -> list[s
 
 
 def accept(entries: Mapping[str, Entry], note: str) -> None:
-    """Write results.json and RESULTS.md anew. Accepted figures that were not measured now stay."""
-    before = json.loads(STORED.read_text())["figures"] if STORED.exists() else {}
-    rows = {**before, **{key: asdict(now) for key, now in entries.items()}}
-    STORED.write_text(json.dumps({"machine": machine(), "note": note, "figures": rows}, indent=1) + "\n")
-    PAGE.write_text(page(rows, machine(), note))
+    """Write results.json and RESULTS.md anew. Figures of other machines stay, and those of this one that were not measured now."""
+    held = _stored()
+    before = held.pop(machine(), {"figures": {}})
+    rows = {**before["figures"], **{key: asdict(now) for key, now in entries.items()}}
+    held[machine()] = {"note": note, "figures": rows}
+    STORED.write_text(json.dumps(held, indent=1) + "\n")
+    PAGE.write_text(page(held))
 
 
-def page(rows: Mapping[str, Mapping[str, object]], where: str, note: str) -> str:
-    """RESULTS.md."""
-    lines = []
-    for row in rows.values():
-        ratio = "" if not row["peer"] else f"{row['ratio']:.2f}"
-        lines.append(f"| {row['label']} | {row['shown']} | {row['floor']} | {row['peer']} | {ratio} |")
-    return _HEAD.format(tolerance=TOLERANCE, machine=where, note=note) + "\n".join(lines) + "\n"
+def page(held: Mapping[str, Any]) -> str:
+    """RESULTS.md: a table of each machine, the one accepted last first."""
+    parts = [_HEAD.format(tolerance=TOLERANCE)]
+    for where, accepted in reversed(held.items()):
+        parts.append(_TABLE.format(where=where, note=accepted["note"]))
+        for row in accepted["figures"].values():
+            ratio = "" if not row["peer"] else f"{row['ratio']:.2f}"
+            parts.append(f"| {row['label']} | {row['shown']} | {row['floor']} | {row['peer']} | {ratio} |\n")
+    return "".join(parts)
 
 
 def machine() -> str:
-    """The machine without its name: processor, cores, Python."""
+    """The machine without its name: processor and cores."""
     model = platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -114,15 +132,20 @@ def machine() -> str:
             line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")
         ]
         model = names[0] if names else model
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return f"{model}, {os.cpu_count()} cores"
 
 
-def table(entries: Mapping[str, Entry], held: Mapping[str, bool], accepted: Mapping[str, float]) -> Sequence[str]:
+def _stored() -> dict[str, Any]:
+    """By machine, the one accepted last at the end: `note`, and `figures` by key."""
+    return dict(json.loads(STORED.read_text())) if STORED.exists() else {}
+
+
+def table(entries: Mapping[str, Entry], held: Mapping[str, bool], accepted: Accepted) -> Sequence[str]:
     """The lines of the table on the terminal."""
     lines = [f"{'':62}{'today':>12}{'floor':>12}  {'peer':10}{'ratio':>8}{'accepted':>10}"]
     for key, now in entries.items():
         ratio = "" if now.ratio is None else f"{now.ratio:.2f}"
-        before = f"{accepted[key]:.2f}" if key in accepted else ""
+        before = f"{accepted.ratios[key]:.2f}" if key in accepted.ratios else ""
         missed = "" if held[key] else "  misses its floor"
         lines.append(f"{now.label:62}{now.shown:>12}{now.floor:>12}  {now.peer:10}{ratio:>8}{before:>10}{missed}")
     return lines

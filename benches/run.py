@@ -3,8 +3,8 @@
     python benches/run.py [--rounds 3] [--accept] [--memory] [--packets 1000000] [--note TEXT]
 
 Every command runs once in each round, and the least CPU and elapsed time of all rounds count. Each figure is kept as a ratio
-to a peer of the same run; exit status 1 names the figures that are more than 15 % worse than accepted (results.json), and
---accept writes them anew. What seems worse is measured again with its peers, twice at most: a machine may have been busy. A
+to a peer of the same run; exit status 1 names the figures that are more than 15 % worse than accepted on such a machine
+(results.json), and --accept writes them anew. What seems worse is measured again with its peers, twice at most: a machine may have been busy. A
 figure below its floor is marked and does not change the exit status. --memory adds the peak memory of 20 and 80 million
 packets from a pipe. Programs that are not installed are left out.
 """
@@ -134,6 +134,8 @@ def main() -> int:
     print(
         f"{given.packets:,} packets, {FLOWS} TCP flows; the least of {given.rounds} interleaved runs; load before: {load}"
     )
+    if accepted.where not in ("", results.machine()):
+        print(f"no figures of this machine ({results.machine()}) are accepted; beside those of: {accepted.where}")
     print("\n".join([*results.table(entries, held, accepted), *beside(taken, sizes)]))
     if given.accept:
         results.accept(entries, given.note or f"Least of {given.rounds} interleaved runs")

@@ -103,6 +103,31 @@ def test_a_worse_figure_is_named_and_a_better_one_is_not(tmp_path: Path, monkeyp
     assert said.startswith("wlanlens --help, by the clock (help): ratio 1.16, accepted 1.00")
 
 
+def test_each_machine_is_held_against_its_own_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import figures
+    import results
+    from measure import Cost
+
+    monkeypatch.setattr(results, "STORED", tmp_path / "results.json")
+    monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
+    taken = costs()
+
+    def accept_on(machine: str, help_s: float) -> None:
+        monkeypatch.setattr(results, "machine", lambda: machine)
+        taken["--help"] = Cost(1.0, help_s, 10**8)
+        results.accept({figure.key: results.entry(figure, taken) for figure in figures.figures(SIZES)}, "quiet")
+
+    accept_on("a fast one", 1.0)
+    accept_on("a slow one", 3.0)
+    assert results.load().ratios["help"] == pytest.approx(3.0)
+    monkeypatch.setattr(results, "machine", lambda: "a fast one")
+    assert (results.load().where, results.load().ratios["help"]) == ("a fast one", pytest.approx(1.0))
+    # An unknown one is beside the one accepted last.
+    monkeypatch.setattr(results, "machine", lambda: "a new one")
+    assert results.load().where == "a slow one"
+    assert results.PAGE.read_text().index("## a slow one") < results.PAGE.read_text().index("## a fast one")
+
+
 def test_what_seems_worse_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import figures
     import results
