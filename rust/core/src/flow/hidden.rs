@@ -32,11 +32,15 @@ fn may_be_several(silent: i64, trip: Option<i64>) -> bool {
 }
 
 impl SenderState {
-    /// The timer has expired, or may have. Packets that were sent since the highest captured byte and are missing may have carried data above it.
+    /// The timer has expired, or may have.
     pub fn expired_unseen(&mut self) {
-        let end = self.end + i64::from(self.ids.above) * self.mss();
-        self.hidden_until = self.hidden_until.max(end.min(self.una + self.largest_flight()));
+        self.hidden_until = self.hidden_until.max(self.may_have_sent());
         self.ids.since_expiry = 0;
+    }
+
+    /// Packets that were sent since the highest captured byte and are missing may have carried data up to here, as far as one flight goes.
+    pub fn may_have_sent(&self) -> i64 {
+        (self.end + i64::from(self.ids.above) * self.mss()).min(self.una + self.largest_flight())
     }
 
     /// The timer has expired: ACKs that passed may not have arrived by then, and let the sender undo the timeout when they do.

@@ -259,8 +259,7 @@ impl SenderState {
                 (is_known && !left.has(Causes::AFTER_TIMEOUT), Causes::GO_BACK),
             ]);
             // Bytes sent before that are missing above the captured ones belong to it, too.
-            let end = self.end + i64::from(self.ids.above) * self.mss();
-            (self.unsure_until, self.unsure_since, self.doubt_left) = (end, Some(s.t), left);
+            (self.unsure_until, self.unsure_since, self.doubt_left) = (self.may_have_sent(), Some(s.t), left);
         }
     }
 
