@@ -147,12 +147,11 @@ def from_intervals(
     order = np.lexsort((rows.end, rows.start, rows.back, rows.flow, rows.capture))
     rows, queued = replace(rows.take(order), origin=np.arange(len(order))), queued[order]
     _check(rows.flow, rows.start, rows.end, rows.follows())
-    least = classify.least_rtt(intervals) if below is not None else {}
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
-        rows, queued = _with_links(rows, queued, below, least, flows)
-    elif below is not None and set(ALONE) <= set(below):
+        rows, queued = _with_links(rows, queued, below, intervals, flows)
+    elif below is not None and set(ALONE) <= set(below) and below["exchanges"].num_rows:
         # It does not show when the air was not full: a packet may have waited for it unseen.
-        rows = _where_air_is_full(rows, Air(below["frames"], below["exchanges"]), below, least, flows)
+        rows = _where_air_is_full(rows, Air(below["frames"], below["exchanges"]), below, intervals, flows)
     if queued.any():
         rows = rows.cut(_with_queue(rows.origin, rows.start, rows.end, rows.category, queued))
 
@@ -174,7 +173,7 @@ def _with_links(
     rows: Rows,
     queued: Array,
     below: Mapping[str, pa.Table],
-    least: Mapping[tuple[int, int], int],
+    intervals: pa.Table,
     flows: pa.Table | None,
 ) -> tuple[Rows, Array]:
     """The rows divided by what several captures show, and how much of each interval is `queue`, ns."""
@@ -192,7 +191,7 @@ def _with_links(
         rows = rows.cut(cut_where_full(line, *rows.times, rows.limited, rows.limits))
         queued = line.queues(*rows.times[:4], rows.category == path, rows.origin, queued)
     air = Air(below["frames"], below["exchanges"])
-    rows = _where_air_is_full(rows, air, below, least, flows, links)
+    rows = _where_air_is_full(rows, air, below, intervals, flows, links)
     return rows.cut(link_layer.divide(*rows.times, rows.limited, rows.limits, below, air)), queued
 
 
@@ -200,7 +199,7 @@ def _where_air_is_full(
     rows: Rows,
     air: Air,
     below: Mapping[str, pa.Table],
-    least: Mapping[tuple[int, int], int],
+    intervals: pa.Table,
     flows: pa.Table | None,
     links: pa.Table | None = None,
 ) -> Rows:
@@ -208,7 +207,8 @@ def _where_air_is_full(
     waits = rows.limited | (rows.category == CATEGORIES.index("handshake")) & (rows.back == 0)
     if not waits.any() or not below["exchanges"].num_rows:
         return rows
-    return rows.cut(cut_where_full(FullAir(air, below["exchanges"], least, flows, links), *rows.times, waits))
+    full = FullAir(air, below["exchanges"], classify.least_rtt(intervals), flows, links)
+    return rows.cut(cut_where_full(full, *rows.times, waits))
 
 
 def _placed_by(delays: ReceiverDelays, flow: Array, back: Array, start: Array, end: Array, category: Array) -> Array:

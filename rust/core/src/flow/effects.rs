@@ -91,11 +91,12 @@ impl SenderState {
         if timer {
             self.remember_probe(s, o, number);
             // A probe ends nothing: since it was made it has been in the queue of the host, as others lately were.
-            let made = t - if trigger == Trigger::TailLossProbe && self.is_at_tap() { out.busy.delay() } else { 0 };
+            let probe = trigger == Trigger::TailLossProbe && self.is_at_tap();
+            let made = if probe { t - out.busy.delay() } else { t };
             let silent_from = o.silent_from.unwrap_or(t);
             // The ACK of its bytes passed long before: the probe was in the host's queue with them, and the sender waited for that queue.
-            let behind = trigger == Trigger::TailLossProbe && o.acked_before && self.is_at_tap();
-            let behind = behind && self.last_advance.is_some_and(|at| t - at >= LEAST_TIMEOUT_NS);
+            let answered = self.last_advance.filter(|_| probe && o.acked_before);
+            let behind = answered.is_some_and(|at| t - at >= LEAST_TIMEOUT_NS);
             if let Some(timeline) = self.timeline.as_mut().filter(|_| !behind) {
                 timeline.was_timer_wait(silent_from, State::RtoWait, s.packet);
                 if made < t && made > silent_from {
