@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import resource
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 import wlanlens as wl
 from tests.rows import table
@@ -34,6 +38,32 @@ def test_open_connections_are_closed_in_parts(tmp_path: Path) -> None:
     groups = [[batch.num_rows for name, batch in group if name == "flows"] for group in feed]
     assert sum(map(sum, groups)) == 2 * CONNECTIONS
     assert max(map(sum, groups)) < CONNECTIONS
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="the address space has no limit here")
+@pytest.mark.parametrize("limit_mb", [500, 560, 620, 680, 740, 800])
+def test_a_limit_of_the_address_space_ends_no_process(limit_mb: int, tmp_path: Path) -> None:
+    """A failed allocation below Python ends the process by a signal: of these limits every second one did."""
+    flood = one_packet_connections(tmp_path / "flood.pcap", CONNECTIONS)
+    limit = limit_mb << 20
+    words = [
+        sys.executable,
+        "-m",
+        "wlanlens_cli.main",
+        "analyze",
+        str(flood),
+        "-o",
+        str(tmp_path / "out"),
+        "--no-report",
+    ]
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, "wlanlens: out of memory")
 
 
 def test_a_batch_holds_only_the_words_of_its_rows(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ _MANY_BYTES = 3 << 28
 #: 370 MB, and its batches 200 MB.
 _HALF_BYTES = _MANY_BYTES // 2
 
-#: What the threads of an analysis ask for between two looks at its memory: a group of rows each.
-_SPARE_BYTES = 64 << 20
+#: What the threads of an analysis ask for between two looks at its memory: a group of rows each, and more where a busy machine lets
+#: one of them run ahead.
+_SPARE_BYTES = 128 << 20
 
 #: Set in a process of our own.
 _OURS = threading.Event()

@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod flow;
 pub mod frame;
 pub mod limits;
+mod memory;
 pub mod networks;
 pub mod notes;
 pub mod packet;

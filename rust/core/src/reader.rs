@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::flow::numbers::FlowNumbers;
 use crate::flow::Tracker;
 use crate::limits;
+use crate::memory;
 use crate::notes::Notes;
 use crate::table::packets::{PacketTable, BLOCK};
 use crate::usb;
@@ -119,6 +120,8 @@ pub struct Reader {
     waiting: VecDeque<Result<Batches>>,
     /// No row is left to be read.
     done: bool,
+    /// Connections when memory was asked for last.
+    asked_at: u32,
 }
 
 impl Reader {
@@ -140,6 +143,7 @@ impl Reader {
             batch_rows: batch_rows.clamp(1, limits::BATCH_ROWS),
             waiting: VecDeque::new(),
             done: false,
+            asked_at: 0,
         }
     }
 
@@ -249,9 +253,14 @@ impl Reader {
 
     /// Read and track records until a batch is full or the capture ends.
     fn fill(&mut self) -> Result<()> {
-        let Reader { input, rows, now, ahead, .. } = self;
+        let Reader { input, rows, now, ahead, asked_at, .. } = self;
         let mut seen = 0;
         while rows.packets.len() < self.batch_rows && seen < limits::BATCH_ROWS && !(input.ended && ahead.is_empty()) {
+            let connections = rows.tracker.as_ref().map_or(0, Tracker::connections);
+            if connections.saturating_sub(*asked_at) >= memory::CONNECTIONS {
+                *asked_at = connections;
+                memory::require_spare()?;
+            }
             std::mem::swap(now, ahead);
             let mut decoded = Ok(());
             if now.is_empty() {

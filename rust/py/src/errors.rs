@@ -1,7 +1,7 @@
 //! The only place where a Rust error becomes a Python exception.
 
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use wlanlens_core::crypto::keys::BadKey;
 use wlanlens_core::error::{Error, ErrorKind};
@@ -9,6 +9,9 @@ use wlanlens_core::error::{Error, ErrorKind};
 /// Raise the class of `wlanlens.errors` that fits; I/O errors stay `OSError` with their errno.
 pub fn to_py(py: Python<'_>, e: Error) -> PyErr {
     if let Some(io) = e.io {
+        if io.kind() == std::io::ErrorKind::OutOfMemory {
+            return PyMemoryError::new_err(e.what);
+        }
         return match io.raw_os_error() {
             Some(code) => PyOSError::new_err((code, io.to_string())),
             None => PyOSError::new_err(io.to_string()),

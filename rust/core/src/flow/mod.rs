@@ -155,6 +155,11 @@ impl Tracker {
         &self.notes
     }
 
+    /// How many there were so far.
+    pub fn connections(&self) -> u32 {
+        self.next_flow
+    }
+
     /// Process one packet; returns its connection if it is TCP.
     pub fn observe(&mut self, p: &Packet, start_ns: i64) -> Option<FlowId> {
         self.last_ns = p.time_ns.or(self.last_ns);
