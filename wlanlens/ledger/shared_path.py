@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,33 +19,29 @@ def full_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
 
     In either direction: data waits behind their data, its ACKs behind theirs.
     """
-    path = _numbers(filled(intervals.column("flow")), flows, {}, ("ip_src", "ip_dst"))
-    start, end = filled(intervals.column("t_start_ns")), filled(intervals.column("t_end_ns"))
-    out: Array = np.zeros(len(start), np.int64)
-    for number in np.unique(path[full]).tolist():
-        of_path = path == number
-        mine = of_path & ~full
-        if number >= 0 and mine.any():
-            spans = Spans.of(start[of_path & full], end[of_path & full])
-            out[mine] = spans.inside(start[mine], end[mine])
-    return out
+    flow = filled(intervals.column("flow"))
+    return _covered_ns([_numbers(flow, flows, {}, ("ip_src", "ip_dst"))], intervals, full)
 
 
 def at_host_ns(intervals: pa.Table, flows: pa.Table, full: Array) -> Array:
     """Of each interval, for how long others cover it that are `full` and belong to a connection of one of its hosts, ns: of the host where
     that is longer.
     """
-    flow = filled(intervals.column("flow"))
+    flow, hosts = filled(intervals.column("flow")), dict[tuple[str, ...], int]()
+    return _covered_ns([_numbers(flow, flows, hosts, (name,)) for name in ("ip_src", "ip_dst")], intervals, full)
+
+
+def _covered_ns(numbers: Sequence[Array], intervals: pa.Table, full: Array) -> Array:
+    """Of each interval, for how long `full` ones cover it that share one of its `numbers`, ns: the longest of these times. -1 is no number."""
     start, end = filled(intervals.column("t_start_ns")), filled(intervals.column("t_end_ns"))
+    number, row = np.concatenate(numbers), np.tile(np.arange(len(full)), len(numbers))
+    shared = np.flatnonzero((number >= 0) & np.isin(number, number[full[row]]))
+    shared = shared[np.argsort(number[shared], kind="stable")]
     out: Array = np.zeros(len(start), np.int64)
-    hosts: dict[tuple[str, ...], int] = {}
-    ends = [_numbers(flow, flows, hosts, (name,)) for name in ("ip_src", "ip_dst")]
-    for number in np.unique(np.concatenate([of[full] for of in ends])).tolist():
-        of_host = (ends[0] == number) | (ends[1] == number)
-        mine = of_host & ~full
-        if number >= 0 and mine.any():
-            spans = Spans.of(start[of_host & full], end[of_host & full])
-            out[mine] = np.maximum(out[mine], spans.inside(start[mine], end[mine]))
+    for rows in np.split(row[shared], np.flatnonzero(np.diff(number[shared])) + 1):
+        theirs, mine = rows[full[rows]], rows[~full[rows]]
+        spans = Spans.of(start[theirs], end[theirs])
+        out[mine] = np.maximum(out[mine], spans.inside(start[mine], end[mine]))
     return out
 
 

@@ -30,8 +30,10 @@ def sent_above(facts: Facts, third: Rows) -> Array:
 
 def reported(facts: Facts, third: Rows, spurious: Rows) -> Array:
     """How many of the run's duplicate ACKs report a segment above the missing one: the others answer `spurious` retransmissions, columns
-    `t_ns rel_seq` by time, of bytes below it that were sent when no byte below it was new.
+    `t_ns rel_seq` by time, of bytes below it that were sent when no byte below it was new. Enough where there are no such.
     """
+    if not len(spurious):
+        return np.full(len(third), DUPACK_THRESHOLD)
     keys = np.unique(third.key)
     rows = facts.rows("segments", ["rel_ack"], where={"kind": ("dupack",)}, valid=("rel_ack",), keys=keys ^ 1)
     runs = Rows(rows.key ^ 1, {"rel_ack": rows["rel_ack"]}).sorted_by("rel_ack")
@@ -44,7 +46,7 @@ def reported(facts: Facts, third: Rows, spurious: Rows) -> Array:
         valid=("rel_seq", "t_ns"),
         keys=keys,
     ).sorted_by("rel_seq")
-    if not len(sent) or not len(spurious):
+    if not len(sent):
         return np.asarray(out)
     last = sent.last_until("rel_seq", third.key, third["rel_ack"] - 1)
     newest = spurious.last_until("t_ns", third.key, third["t_ns"])
